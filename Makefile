@@ -96,7 +96,7 @@ picture: ## Draw docs/demo.png, the picture in the README, again.
 
 .PHONY: install
 install: ## Install the static binary into Go's bin folder and, on Linux, nextbatch-hpc, which uses GPUs and MPI.
-	CGO_ENABLED=0 go install -trimpath ./cmd/nextbatch $(if $(filter linux,$(shell go env GOOS)),./cmd/nextbatch-hpc)
+	CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' ./cmd/nextbatch $(if $(filter linux,$(shell go env GOOS)),./cmd/nextbatch-hpc)
 
 .PHONY: dist
 dist: $(RELEASES:%=dist/%) ## Build a static binary for each platform of a release and, for Linux, nextbatch-hpc, with checksums.

@@ -266,11 +266,6 @@ func (p *Plan) unknownRow(field, name string) error {
 	return unusableData("%s: there is no row %q; the %d candidates are numbered from 0", flag, name, len(p.poolRows))
 }
 
-// ids names the rows of a table.
-func (p *Plan) ids(t *dataset.Table) tables.IDs {
-	return tables.IDs{Table: t, Column: p.request.IDColumn}
-}
-
 func (p *Plan) missingLabel(row int) bool {
 	labelled := tables.AnyLabel(p.request.pool(), p.request.TargetColumns)
 	return labelled == nil || !labelled(row)

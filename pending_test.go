@@ -67,15 +67,15 @@ func plainPending(t *testing.T, s spec.Spec, p nextbatch.Problem) ([]int, bool) 
 		t.Fatal(err)
 	}
 	if pool.Double.Rows > 0 {
-		return pickPending(t, s, spec.MakerOfMethod(s.Method).Double, p, train.Double, pool.Double), true
+		return pickPending(t, s, spec.MakerOfMethod(s.Method), p, train.Double, pool.Double), true
 	}
 	if s.Method.Info().DoubleOnly {
-		return pickPending(t, s, spec.MakerOfMethod(s.Method).Double, p, matrix.Converted[float64](train.Single), matrix.Converted[float64](pool.Single)), true
+		return pickPending(t, s, spec.MakerOfMethod(s.Method), p, matrix.Converted[float64](train.Single), matrix.Converted[float64](pool.Single)), true
 	}
-	return pickPending(t, s, spec.MakerOfMethod(s.Method).Single, p, train.Single, pool.Single), true
+	return pickPending(t, s, spec.MakerOfMethod(s.Method), p, train.Single, pool.Single), true
 }
 
-func pickPending[T matrix.Float](t *testing.T, s spec.Spec, method func(selection.Settings) selection.Method[T], p nextbatch.Problem, train, pool matrix.Dense[T]) []int {
+func pickPending[T matrix.Float](t *testing.T, s spec.Spec, method spec.MethodMaker, p nextbatch.Problem, train, pool matrix.Dense[T]) []int {
 	t.Helper()
 	question := selection.Problem[T]{Pool: pool, Train: train, Batch: p.Batch, Seed: p.Seed, Pending: pendingRows}
 	conditions := slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance })

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -116,7 +117,12 @@ func (p *Plan) Name(set selection.Set, at int) string {
 	} else {
 		row = p.poolRows[at]
 	}
-	return tables.IDs{Table: table, Column: p.request.IDColumn}.Name(row)
+	return p.ids(table).Name(row)
+}
+
+// ids names the rows of a table.
+func (p *Plan) ids(t *dataset.Table) tables.IDs {
+	return tables.IDs{Table: t, Column: p.request.IDColumn}
 }
 
 // Model returns the model that the plan uses: that of the request or, after Train, the

@@ -46,15 +46,15 @@ func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	if err != nil {
 		return nil, p.together(ctx, fmt.Errorf("%v: %w", by, err))
 	}
-	method, settings := spec.MakerOfMethod(by.Method), selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat}
+	method := spec.MakerOfMethod(by.Method)(selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat})
 	if k64 != nil {
-		return pick(ctx, c, by, &p, begin, method.Double(settings), k64, p.exact())
+		return pick(ctx, c, by, &p, begin, method, k64, p.exact())
 	}
-	return pick(ctx, c, by, &p, begin, method.Single(settings), k32, compose.Rows[float32]{Train: p.Train, Pool: p.Pool, Aims: p.Aims.Rows})
+	return pick(ctx, c, by, &p, begin, method, k32, compose.Rows[float32]{Train: p.Train, Pool: p.Pool, Aims: p.Aims.Rows})
 }
 
 // pick runs the selection method on rows in the precision of the kernel.
-func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec, p *Problem, begin time.Time, method selection.Method[T], k kernel.Kernel[T], rows compose.Rows[T]) (*Batch, error) {
+func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec, p *Problem, begin time.Time, method selection.Method, k kernel.Kernel[T], rows compose.Rows[T]) (*Batch, error) {
 	question := selection.Problem[T]{
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints, Picked: p.Picked, Resume: p.Resume,
 		Aims: selection.Aims[T]{Weights: p.Aims.Weights},
@@ -99,7 +99,7 @@ func observesPending(s spec.Spec) bool {
 }
 
 // selectOn selects in this process, or with others.
-func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method[T], p selection.Problem[T]) (*selection.Result, error) {
+func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method, p selection.Problem[T]) (*selection.Result, error) {
 	if ranks == nil {
 		return selection.Select(ctx, method, p)
 	}

@@ -270,10 +270,10 @@ func TestFeaturesKeepTheirDigits(t *testing.T) {
 		return m
 	}
 	train, pool := draw(10), draw(200)
-	for text, method := range map[string]selection.Method[float64]{
-		"frankwolfe-p:features": selection.FrankWolfe[float64]{},
-		"maxdet-p:features":     selection.MaxDet[float64]{},
-		"bait-f-p:features":     selection.BAIT[float64]{},
+	for text, method := range map[string]selection.Method{
+		"frankwolfe-p:features": selection.FrankWolfe{},
+		"maxdet-p:features":     selection.MaxDet{},
+		"bait-f-p:features":     selection.BAIT{},
 	} {
 		want, err := selection.Select(t.Context(), method, selection.Problem[float64]{Train: train, Pool: pool, Batch: 8, Seed: 1})
 		if err != nil {

@@ -33,9 +33,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -255,7 +254,7 @@ func (a *auditor) report(target int, means, deviations []float64) *Report {
 }
 
 // judgeEach fills in p-values and intervals.
-func (r *Report) judgeEach(tail distuv.StudentsT, growth []float64, median float64) {
+func (r *Report) judgeEach(tail stats.StudentsT, growth []float64, median float64) {
 	half, highest := tail.Quantile(0.975), 0.0
 	for k := range r.Findings {
 		f := &r.Findings[k]
@@ -286,10 +285,10 @@ func growths(deviations []float64) []float64 {
 }
 
 // fitTail returns the distribution of the errors of right labels, from sorted scores.
-func fitTail(scores []float64) distuv.StudentsT {
+func fitTail(scores []float64) stats.StudentsT {
 	middle, far := quantile(scores, 0.5), quantile(scores, 0.9)
 	ratio := func(nu float64) float64 {
-		t := distuv.StudentsT{Sigma: 1, Nu: nu}
+		t := stats.StudentsT{Sigma: 1, Nu: nu}
 		return t.Quantile(0.95) / t.Quantile(0.75)
 	}
 	low, high := math.Log(leastFreedom), math.Log(mostFreedom)
@@ -300,7 +299,7 @@ func fitTail(scores []float64) distuv.StudentsT {
 			high = nu
 		}
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: math.Exp(high)}
+	t := stats.StudentsT{Sigma: 1, Nu: math.Exp(high)}
 	t.Sigma = max(middle/t.Quantile(0.75), math.SmallestNonzeroFloat64)
 	return t
 }

@@ -1,6 +1,6 @@
 package benchmark
 
-import "gonum.org/v1/gonum/stat"
+import "github.com/nextbatch/nextbatch/internal/stats"
 
 // ErrorVariation relates, for each data set, the gain of a method over random
 // selection to how unevenly the errors are spread at the start (the paper's figure
@@ -31,7 +31,7 @@ func (s *Study) ErrorVariation(method, random string) ErrorVariation {
 		v.Y = append(v.Y, (m.Value-r.Value)/(r.Value-start))
 		v.Runs += m.Runs + r.Runs
 	}
-	v.Intercept, v.Slope = stat.LinearRegression(v.X, v.Y, nil, false)
-	v.R = stat.Correlation(v.X, v.Y, nil)
+	v.Intercept, v.Slope = stats.LinearRegression(v.X, v.Y)
+	v.R = stats.Correlation(v.X, v.Y)
 	return v
 }

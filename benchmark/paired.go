@@ -5,8 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // Intervals of paired differences over repeated random splits.
@@ -40,11 +39,11 @@ type SplitSizes struct{ Test, Learn int }
 // pairedInterval returns the mean of the differences, one per split, with the limits of
 // the formula above. With fewer than two differences the limits are infinite.
 func pairedInterval(differences []float64, sizes SplitSizes, confidence float64) Interval {
-	mean := stat.Mean(differences, nil)
+	mean, deviation := stats.MeanStdDev(differences)
 	if len(differences) < 2 {
 		return Interval{mean, math.Inf(-1), math.Inf(1)}
 	}
-	half := student(confidence, len(differences)) * stat.StdDev(differences, nil) * sizes.errorOfMean(len(differences))
+	half := student(confidence, len(differences)) * deviation * sizes.errorOfMean(len(differences))
 	return Interval{mean, mean - half, mean + half}
 }
 
@@ -55,7 +54,7 @@ func (z SplitSizes) errorOfMean(splits int) float64 {
 
 // student is the quantile of Student's t for a two-sided interval over some splits.
 func student(confidence float64, splits int) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: float64(splits - 1)}.Quantile((1 + confidence) / 2)
+	return stats.StudentsT{Sigma: 1, Nu: float64(splits - 1)}.Quantile((1 + confidence) / 2)
 }
 
 // eachOf is the confidence of each of several intervals that hold together with the

@@ -7,9 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -159,12 +157,12 @@ func (m Metric) errorsOf(sizes []float64) (Interval, error) {
 
 // meanOf estimates the mean size of errors.
 func meanOf(sizes []float64) Interval {
-	m, s := stat.MeanStdDev(sizes, nil)
+	m, s := stats.MeanStdDev(sizes)
 	if m == 0 {
 		return Interval{}
 	}
 	n := float64(len(sizes))
-	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	t := stats.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
 	reach := t * max(s/m, math.Sqrt(math.Pi/2-1)) / math.Sqrt(n)
 	return Interval{m, m * math.Exp(-reach), m * math.Exp(reach)}
 }
@@ -173,10 +171,9 @@ func meanOf(sizes []float64) Interval {
 func quantileOf(sizes []float64) Interval {
 	const share, tail = 0.95, (1 - Coverage) / 2
 	sorted := slices.Sorted(slices.Values(sizes))
-	below := distuv.Binomial{N: float64(len(sorted)), P: share}
 	found := Interval{Value: sorted[len(sorted)*95/100], High: math.Inf(1)}
 	for k, size := range sorted { // number k+1
-		less := below.CDF(float64(k)) // P(X < k+1)
+		less := stats.BinomialCDF(k, len(sorted), share) // P(X < k+1)
 		if less <= tail {
 			found.Low = size
 		}

@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // The learning curve.
@@ -165,7 +164,7 @@ func slopeBelief(audited []Audited, labels int) []scenario {
 		sum += x[len(x)-1]
 	}
 	belief, highest := make([]scenario, slopes), math.Inf(-1)
-	scaled, scale := make([]float64, len(x)), stat.Mean(squares, nil)
+	scaled, scale := make([]float64, len(x)), stats.Mean(squares)
 	for j := range belief {
 		b := steepest + (rising-steepest)*float64(j)/(slopes-1)
 		for i, square := range squares {
@@ -217,11 +216,11 @@ func mostLikely(belief []scenario) float64 {
 
 // grid combines slopes with levels.
 func grid(belief []scenario, at Interval, best, centre float64) []scenario {
-	reach := distuv.UnitNormal.Quantile((1 + Coverage) / 2)
+	reach := stats.NormalQuantile((1 + Coverage) / 2)
 	var all []scenario
 	for _, s := range belief {
 		for k := range levels {
-			z := distuv.UnitNormal.Quantile((float64(k) + 0.5) / levels)
+			z := stats.NormalQuantile((float64(k) + 0.5) / levels)
 			side := at.High
 			if z < 0 {
 				side = at.Low

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Rows are the rows of a problem in the precision of its kernel.
@@ -34,7 +35,7 @@ func (g *Rows[T]) block(from, to int, scratch *kernel.Scratch[T]) matrix.Dense[T
 
 // EmbedAll computes the features of all rows for the question. The caller closes the file, if
 // those of the pool are in one, and what is placed on a device.
-func EmbedAll[T matrix.Float](c *Composer, k kernel.Kernel[T], method selection.Method[T], rows *Rows[T], question *selection.Problem[T]) (file *rowfile.Mapping[T], err error) {
+func EmbedAll[T matrix.Float](c *Composer, k kernel.Kernel[T], method selection.Method, rows *Rows[T], question *selection.Problem[T]) (file *rowfile.Mapping[T], err error) {
 	s := c.parts.Spec
 	c.Expect(rows.size() + rows.Train.Rows + rows.Aims.Rows)
 	if c.parts.Folder != "" {
@@ -139,7 +140,7 @@ func fetched[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[
 		return matrix.Dense[T]{}, false, err
 	}
 	defer f.Close()
-	features, err := selection.Fetched(f)
+	features, err := place.Fetched(f)
 	if err == nil {
 		err = kernel.CheckFeatures(c.ctx, features)
 	}
@@ -157,8 +158,8 @@ func fetchedToo[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Den
 
 // embedOn computes the features of rows on the device of the context and leaves them there,
 // and returns nil where the CPU has to compute them.
-func embedOn[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[T]) (selection.DeviceFeatures[T], error) {
-	f, note, err := selection.Embed(c.ctx, k, rows)
+func embedOn[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[T]) (place.DeviceFeatures[T], error) {
+	f, note, err := place.Embed(c.ctx, k, rows)
 	if note != "" && !slices.Contains(c.Warnings, note) {
 		c.Warnings = append(c.Warnings, note)
 	}

@@ -15,7 +15,7 @@ import (
 
 // embedInFile moves the pool from the given rows to the question: as it is, or embedded
 // block by block into a temporary file. The caller closes the file after the selection.
-func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selection.Method[T], rows *Rows[T], question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
+func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selection.Method, rows *Rows[T], question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
 	how := kernel.NewPreparation(k)
 	question.InFile = true
 	if !kernel.IsLinear(how.Kernel) {
@@ -44,7 +44,7 @@ func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selecti
 // leaveInFile passes rows on that are embedded as they are, and reports whether the method
 // takes them. A selection from features finds numbers that are not finite itself, which
 // saves a pass over the file.
-func leaveInFile[T matrix.Float](c *Composer, how kernel.Preparation[T], method selection.Method[T], pool Rows[T], question *selection.Problem[T]) (done bool, err error) {
+func leaveInFile[T matrix.Float](c *Composer, how kernel.Preparation[T], method selection.Method, pool Rows[T], question *selection.Problem[T]) (done bool, err error) {
 	linear := kernel.IsLinear(how.Kernel)
 	if pool.Single.Rows == 0 {
 		question.Pool = pool.Pool
@@ -53,8 +53,8 @@ func leaveInFile[T matrix.Float](c *Composer, how kernel.Preparation[T], method 
 		}
 		return true, how.Check(c.ctx, pool.Pool)
 	}
-	inDouble, ok := any(method).(selection.Method[float64])
-	if !ok || !linear || !selection.ReadsSingle(inDouble) {
+	_, inDouble := any(pool.Pool).(matrix.Dense[float64])
+	if !inDouble || !linear || !selection.ReadsSingle(method) {
 		return false, nil
 	}
 	question.Single = pool.Single

@@ -13,15 +13,15 @@ import (
 	"sync"
 
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Device computes. It offers large operations, never single products: it trains
-// networks (network.Device) and selects from features (selection.Device). What it does not
+// networks (network.Device) and selects from features (place.Device). What it does not
 // offer, the CPU does.
 type Device interface {
 	network.Device
-	selection.Device
+	place.Device
 	// Describe says in one line what the device is.
 	Describe() string
 	// Room returns how many bytes of its memory may still be used.
@@ -76,7 +76,7 @@ var ErrMemory = errors.New("the device has too little memory")
 // Failed reports whether an error is a failure of a device, which is not the fault of the
 // data or the request.
 func Failed(err error) bool {
-	return errors.Is(err, ErrMemory) || errors.As(err, new(*network.DeviceError)) || errors.As(err, new(*selection.DeviceError))
+	return errors.Is(err, ErrMemory) || errors.As(err, new(*network.DeviceError)) || errors.As(err, new(*place.DeviceError))
 }
 
 // Open opens a device by its name: "cpu", "auto", the name of a driver, or that and a
@@ -133,7 +133,7 @@ func With(ctx context.Context, d Device) context.Context {
 	if d == nil {
 		return ctx
 	}
-	return selection.WithDevice(network.WithDevice(ctx, d), d)
+	return place.WithDevice(network.WithDevice(ctx, d), d)
 }
 
 // Of returns the device of a context; nil means the CPU.

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Ranks are the processes of a program that runs on several machines, or several times
 // on one.
 type Ranks interface {
-	selection.Ranks
+	place.Ranks
 	// Describe says in one line what connects them.
 	Describe() string
 	// Abort ends the program on all ranks.

@@ -150,7 +150,7 @@ func (in *input) compare(row, other int) (Apart, bool) {
 	return a, a.Deviations > 0
 }
 
-// Numbers writes numbers with so many digits that those which differ most have different texts,
+// Numbers writes numbers with enough digits that those which differ most have different texts,
 // even if all are far from zero.
 func Numbers(values ...float64) []string {
 	texts := make([]string, len(values))

@@ -42,7 +42,7 @@ const (
 	double = 8
 )
 
-// Memory forecasts the bytes that Select needs at its peak: for the rows that it is
+// Memory forecasts the bytes that nextbatch.Select needs at its peak: for the rows that it is
 // given, and for what it computes from them, mostly features or embedded rows of the
 // kernel. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
@@ -74,7 +74,7 @@ func readAtOnce(s spec.Spec) float64 {
 	return kernel.BlockRows
 }
 
-// FileBytes forecasts the size of the temporary file that Select writes if the embedded
+// FileBytes forecasts the size of the temporary file that nextbatch.Select writes if the embedded
 // rows of the pool are in a file: 0 if they are the user's own features as they are.
 func FileBytes(s spec.Spec, z Sizes) int64 {
 	if !s.UsesKernel() || s.Kernel.Info().OwnFeatures && len(s.Transforms) == 0 {

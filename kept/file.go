@@ -173,7 +173,7 @@ func (k *Features) read(r io.Reader, length int64) error {
 	return nil
 }
 
-// fileBytes is the length of a file with so many rows.
+// fileBytes is the length of a file with this number of rows.
 func (k *Features) fileBytes(rows int64) int64 {
 	blocks := 1 + (rows+partRows-1)/partRows
 	return int64(len(k.head())+8) + rows*int64(k.width)*numberBytes + blocks*crc32.Size

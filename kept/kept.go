@@ -145,7 +145,7 @@ func bits(row []float32) []byte {
 // numberBytes is the size of a number.
 const numberBytes = 4
 
-// bytesOf is the memory of so many kept rows.
+// bytesOf is the memory of kept rows.
 func bytesOf(rows, width int) int64 {
 	const entry = 32 // of the index
 	return footprint.Bytes(float64(rows) * (float64(width)*numberBytes + entry))

@@ -10,7 +10,7 @@ package selection
 // rank-one updates. Here the features do not change. With A from when c and v were last
 // recomputed, ψ(x) = Aφ(x) the posterior features at that time (A = I if nothing was
 // selected), M = Σ φ(x̃)φ(x̃)ᵀ over train and pool, or over the target, and S the
-// covariance since then (covariance.go),
+// covariance since then (internal/posterior),
 //
 //	c[x] = ψ(x)ᵀSψ(x),   v[x] = ψ(x)ᵀ S AMAᵀ S ψ(x)
 //	ADD(x)     γ² = σ² + ⟨ψ(x), Sψ(x)⟩,  w = Sψ(x)/γ
@@ -32,25 +32,31 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/posterior"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
 // BAIT selects the row that lowers the summed posterior variance most.
-type BAIT[T matrix.Float] struct {
+type BAIT struct {
 	Sigma2   float64 // the noise variance σ²; zero means DefaultSigma2
 	Backward bool    // BAIT-FB: twice as many rows, then the least useful are removed
 	Compat   bool    // add 1e-8 to the denominator c + σ², as the published code does
 }
 
 // Name returns "bait-f" or "bait-fb".
-func (m BAIT[T]) Name() string {
+func (m BAIT) Name() string {
 	if m.Backward {
 		return "bait-fb"
 	}
 	return "bait-f"
 }
 
+func (m BAIT) traits() traits {
+	return traits{scored: !m.Backward, onDevice: true, moments: true, readsSingle: true}
+}
+
 // Init computes the second moments of the target.
-func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
+func (m BAIT) Init(s *Space) (Forward, error) {
 	sigma2, err := sigma2Of(m.Name(), m.Sigma2)
 	if err != nil {
 		return nil, err
@@ -59,75 +65,58 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	if m.Compat {
 		offset += 1e-8
 	}
-	pool, err := s.rows.Totals(sigma2, offset)
+	rows, err := s.rows.Totals(sigma2, offset)
 	if err != nil {
-		return nil, &MethodError{m.Name(), "it needs features, but the kernel has no explicit ones"}
+		return nil, &MethodError{Method: m.Name(), Reason: "it needs features, but the kernel has no explicit ones"}
 	}
-	d := s.pool.rows.Cols
-	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: inFloat64(s, &s.train), target: inFloat64(s, &s.target),
-		sigma2: sigma2, offset: offset, base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2), moments: matrix.New[float64](d, d),
+	d := s.rows.Cols()
+	f := &bait{space: s, name: m.Name(), rows: rows, sigma2: sigma2, offset: offset,
+		base: s.rows.Covariance(sigma2), cov: s.rows.Covariance(sigma2), moments: matrix.New[float64](d, d),
 		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d), aw: make([]float64, d)}
-	f.addMoments(f.moments, matrix.Dense[float64]{})
+	rows.Moments(f.moments, matrix.Dense[float64]{})
 	f.stale = true // in mode TP the training rows come before the first score
 	if m.Backward {
-		return &baitFB[T]{bait: f}, nil
+		return &baitFB{bait: f}, nil
 	}
 	return f, nil
 }
 
-type bait[T matrix.Float] struct {
-	space         *Space[T]
-	name          string
-	pool          totalSearch
-	train, target *rowsInFloat64
-	moments       matrix.Dense[float64] // M
-	sigma2        float64
-	offset        float64 // what is added to c in the score
-	selected      []int
-	base          *covariance           // AᵀA
-	precise       bool                  // base has been computed with twice as many digits
-	inner         matrix.Dense[float64] // AMAᵀ
-	cov           *covariance           // S
-	psi, aw       []float64
-	w, mw, q      []float64
-	steps         int     // since c and v were last recomputed
-	start         float64 // the largest v at that time
-	stale         bool    // c and v do not belong to S
-}
-
-// addMoments adds Σ w(x̃)·ψ(x̃)ψ(x̃)ᵀ over the rows whose variances are summed up, with
-// ψ = Aφ, or ψ = φ without A.
-func (f *bait[T]) addMoments(m, a matrix.Dense[float64]) {
-	if f.target.Rows > 0 {
-		addMoments(f.space, m, f.target, nil, a)
-		return
-	}
-	f.pool.Moments(m, a)
-	if f.space.weights == nil && f.train.Rows > 0 {
-		addMoments(f.space, m, f.train, nil, a)
-	}
+type bait struct {
+	space    *Space
+	name     string
+	rows     space.Totals
+	moments  matrix.Dense[float64] // M
+	sigma2   float64
+	offset   float64 // what is added to c in the score
+	selected []int
+	base     *posterior.Covariance // AᵀA
+	precise  bool                  // base has been computed with twice as many digits
+	inner    matrix.Dense[float64] // AMAᵀ
+	cov      *posterior.Covariance // S
+	psi, aw  []float64
+	w, mw, q []float64
+	steps    int     // since c and v were last recomputed
+	start    float64 // the largest v at that time
+	stale    bool    // c and v do not belong to S
 }
 
 // exactScores returns v and c of rows with the given features after the base alone, as accurately as
 // float64 allows: v = Σ w(x̃)·⟨φ(x̃), AᵀAφ⟩² over the same rows x̃.
-func (f *bait[T]) exactScores(rows, selected matrix.Dense[float64]) (v, c []float64) {
+func (f *bait) exactScores(rows, selected matrix.Dense[float64]) (v, c []float64) {
 	v, c = make([]float64, rows.Rows), make([]float64, rows.Rows)
 	products := matrix.New[float64](rows.Rows, rows.Cols)
 	for i := range rows.Rows {
-		product, variance := f.base.exact(rows.Row(i), selected)
+		product, variance := f.base.Exact(rows.Row(i), selected)
 		copy(products.Row(i), product)
 		c[i] = variance
 	}
-	if f.target.Rows > 0 {
-		addSquares(f.space, v, f.target, nil, products)
-		return v, c
-	}
-	f.pool.Summed(v, products)
-	if f.space.weights == nil && f.train.Rows > 0 {
-		addSquares(f.space, v, f.train, nil, products)
-	}
+	f.rows.Summed(v, products)
 	return v, c
 }
+
+// cachedRows is the number of rows that stay in the cache while several vectors are
+// multiplied with them.
+const cachedRows = 32
 
 // refreshBelow is the share of its former size that v may fall to before it is
 // recomputed: its rounding errors are then about 1e-9 of it.
@@ -138,27 +127,27 @@ const refreshBelow = 1e-7
 const refreshAfter = 256
 
 // Next returns the row of largest score v/(c + σ²).
-func (f *bait[T]) Next() (Choice, error) {
+func (f *bait) Next() (Choice, error) {
 	if f.stale || f.steps >= refreshAfter {
 		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 	}
-	best, v, err := f.pool.Best()
+	best, v, err := f.rows.Best()
 	if err == nil && v < refreshBelow*f.start {
 		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
-		best, _, err = f.pool.Best()
+		best, _, err = f.rows.Best()
 	}
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: best.row, Score: f.space.perCost(best.row, best.score), Tied: best.score == 0}, nil
+	return Choice{Row: best.Row, Score: f.space.perCost(best.Row, best.Score), Tied: best.Score == 0}, nil
 }
 
 // Add conditions on many rows as matrix products, on few one by one.
-func (f *bait[T]) Add(candidates []int) error {
+func (f *bait) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
 	if len(candidates) >= manyRows {
 		return f.refresh()
@@ -166,45 +155,44 @@ func (f *bait[T]) Add(candidates []int) error {
 	if f.stale {
 		return nil // the next score is computed from all selected rows
 	}
-	adder, _ := f.pool.(rowAdder)
 	for i, row := range candidates {
-		if adder == nil || !adder.addRow(row) {
-			f.add(f.space.float64Rows(candidates[i : i+1]).Row(0))
+		if !f.rows.AddRow(row) {
+			f.add(f.space.rows.Float64(candidates[i : i+1]).Row(0))
 		}
 		f.steps++
 	}
 	return nil
 }
 
-func (f *bait[T]) add(phi []float64) {
+func (f *bait) add(phi []float64) {
 	psi := f.conditioned(phi)
 	moment := f.direction(psi)
 	gamma2 := f.sigma2 + max(simd.For[float64]().Dot(psi, f.w), 0)
-	f.cov.update(f.w, -1, gamma2)
-	w := f.cov.changed(len(f.cov.sign)-1, len(f.cov.sign))
+	f.cov.Update(f.w, -1, gamma2)
+	w := f.cov.Latest()
 	p := f.q
 	simd.For[float64]().ScaleAdd(p, w, -2/math.Sqrt(gamma2), moment/gamma2)
 	copy(f.aw, f.inFeatures(w))
-	f.pool.Step(w, p, f.aw, f.inFeatures(p))
+	f.rows.Step(w, p, f.aw, f.inFeatures(p))
 }
 
 // conditioned returns ψ = Aφ, which is valid until the next call.
-func (f *bait[T]) conditioned(phi []float64) []float64 {
-	if f.base.root.Rows == 0 {
+func (f *bait) conditioned(phi []float64) []float64 {
+	if f.base.Root.Rows == 0 {
 		return phi
 	}
-	f.mulVec(f.psi, f.base.root, phi)
+	f.mulVec(f.psi, f.base.Root, phi)
 	return f.psi
 }
 
 // allConditioned returns ψ of rows, with the same numbers as conditioned.
-func (f *bait[T]) allConditioned(rows matrix.Dense[float64]) matrix.Dense[float64] {
-	root := f.base.root
+func (f *bait) allConditioned(rows matrix.Dense[float64]) matrix.Dense[float64] {
+	root := f.base.Root
 	if root.Rows == 0 {
 		return rows
 	}
 	psi := matrix.New[float64](rows.Rows, root.Rows)
-	f.space.team.OverPieces(rows.Rows, cachedRows, func(_, from, to int) {
+	f.space.rows.Team().OverPieces(rows.Rows, cachedRows, func(_, from, to int) {
 		for first := 0; first < root.Rows; first += cachedRows {
 			last := min(first+cachedRows, root.Rows)
 			part := root.Slice(first, last)
@@ -217,33 +205,33 @@ func (f *bait[T]) allConditioned(rows matrix.Dense[float64]) matrix.Dense[float6
 }
 
 // inFeatures returns Aᵀx, which is valid until the next call.
-func (f *bait[T]) inFeatures(x []float64) []float64 {
-	if f.base.root.Rows == 0 {
+func (f *bait) inFeatures(x []float64) []float64 {
+	if f.base.Root.Rows == 0 {
 		return x
 	}
-	linalg.MulVecT(f.space.team, f.psi, f.base.root, x)
+	linalg.MulVecT(f.space.rows.Team(), f.psi, f.base.Root, x)
 	return f.psi
 }
 
 // mulVec writes the product of a square matrix and a vector to dst.
-func (f *bait[T]) mulVec(dst []float64, a matrix.Dense[float64], x []float64) {
-	f.space.team.OverPieces(a.Rows, 4*cachedRows, func(_, from, to int) {
+func (f *bait) mulVec(dst []float64, a matrix.Dense[float64], x []float64) {
+	f.space.rows.Team().OverPieces(a.Rows, 4*cachedRows, func(_, from, to int) {
 		part := a.Slice(from, to)
 		simd.For[float64]().DotRows(dst[from:to], x, part.Data, part.Stride)
 	})
 }
 
 // direction computes w = Sψ, AMAᵀw and q = S·AMAᵀw, and returns ⟨w, AMAᵀw⟩.
-func (f *bait[T]) direction(psi []float64) float64 {
-	f.cov.apply(f.w, psi)
+func (f *bait) direction(psi []float64) float64 {
+	f.cov.Apply(f.w, psi)
 	f.mulVec(f.mw, f.inner, f.w)
-	f.cov.apply(f.q, f.mw)
+	f.cov.Apply(f.q, f.mw)
 	return simd.For[float64]().Dot(f.w, f.mw)
 }
 
 // refresh computes A, c and v from all selected rows.
-func (f *bait[T]) refresh() error {
-	err := f.rebase(f.accurate, func() { f.start = f.pool.Rebase(f.base.root, f.inner) })
+func (f *bait) refresh() error {
+	err := f.rebase(f.accurate, func() { f.start = f.rows.Rebase(f.base.Root, f.inner) })
 	if err == nil {
 		f.stale = false
 	}
@@ -252,62 +240,70 @@ func (f *bait[T]) refresh() error {
 
 // rebase computes A from the selected rows, and c and v from A, with more digits if they
 // are not accurate.
-func (f *bait[T]) rebase(accurate func(selected matrix.Dense[float64]) bool, compute func()) error {
-	selected := f.space.float64Rows(f.selected)
+func (f *bait) rebase(accurate func(selected matrix.Dense[float64]) bool, compute func()) error {
+	selected := f.space.rows.Float64(f.selected)
 	done := func() bool {
-		f.cov.reset()
+		f.cov.Reset()
 		f.steps = 0
 		f.inner = f.innerMoments()
 		compute()
 		return selected.Rows == 0 || accurate(selected)
 	}
 	f.precise = false
-	if f.base.observeAsRoot(selected) && done() {
+	if f.base.ObserveAsRoot(selected) && done() {
 		return nil
 	}
 	if f.space.Cancelled() { // numbers that were never computed are not accurate
-		return f.space.ended()
+		return f.space.rows.Ended()
 	}
 	f.precise = true
-	if f.base.observePrecisely(selected) && done() {
+	if f.base.ObservePrecisely(selected) && done() {
 		return nil
 	}
 	if f.space.Cancelled() {
-		return f.space.ended()
+		return f.space.rows.Ended()
 	}
 	return f.refusal()
 }
 
-func (f *bait[T]) refusal() error {
-	return &PrecisionError{Method: f.name, Largest: f.pool.Prior()}
+func (f *bait) refusal() error {
+	return &PrecisionError{Method: f.name, Largest: f.rows.Prior()}
 }
 
 // innerMoments returns AMAᵀ.
-func (f *bait[T]) innerMoments() matrix.Dense[float64] {
+func (f *bait) innerMoments() matrix.Dense[float64] {
 	switch {
-	case f.base.root.Rows == 0:
+	case f.base.Root.Rows == 0:
 		return f.moments
 	case !f.precise:
-		return congruence(f.space.team, f.base.root, f.moments)
+		return congruence(f.space.rows.Team(), f.base.Root, f.moments)
 	}
-	m := matrix.New[float64](f.cov.dim, f.cov.dim)
-	f.addMoments(m, f.base.root)
+	m := matrix.New[float64](f.cov.Dim, f.cov.Dim)
+	f.rows.Moments(m, f.base.Root)
 	return m
 }
 
 // accurate compares the scores of some rows with exact ones.
-func (f *bait[T]) accurate(selected matrix.Dense[float64]) bool {
-	best, _, err := f.pool.Best()
-	if err != nil || best.row < 0 {
+func (f *bait) accurate(selected matrix.Dense[float64]) bool {
+	best, _, err := f.rows.Best()
+	if err != nil || best.Row < 0 {
 		return err == nil
 	}
-	sample := sampleOf(best.row, f.space.limits.open)
-	v, c := f.exactScores(f.space.float64Rows(sample), selected)
+	sample := sampleOf(best.Row, f.space.limits.open)
+	v, c := f.exactScores(f.space.rows.Float64(sample), selected)
 	for i, row := range sample {
-		off := math.Abs(f.pool.At(row) - v[i]/(c[i]+f.offset))
-		if !(sampleMargin*off <= tolerance*best.score) {
+		off := math.Abs(f.rows.At(row) - v[i]/(c[i]+f.offset))
+		if !(sampleMargin*off <= tolerance*best.Score) {
 			return false
 		}
 	}
 	return true
+}
+
+// congruence returns a·m·aᵀ.
+func congruence(team *linalg.Team, a, m matrix.Dense[float64]) matrix.Dense[float64] {
+	half, full := matrix.New[float64](a.Rows, m.Cols), matrix.New[float64](a.Rows, a.Rows)
+	linalg.Gemm(team, half, 1, a, linalg.NoTrans, m, linalg.NoTrans, 0)
+	linalg.Gemm(team, full, 1, half, linalg.NoTrans, a, linalg.Trans, 0)
+	return full
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-type baitFB[T matrix.Float] struct {
-	*bait[T]
+type baitFB struct {
+	*bait
 	batch []int                 // the rows that c and v below are for; nil before the backward step
-	rows  matrix.Dense[float64] // ψ
+	psis  matrix.Dense[float64] // ψ
 	c, v  []float64
 	first []float64 // σ² − c when these were last computed from scratch
 }
@@ -39,10 +39,10 @@ const leastVariance = 1e-15
 const differenceTolerance = 1e-3
 
 // Extra returns N_extra.
-func (f *baitFB[T]) Extra(batch, room int) int { return min(batch, room) }
+func (f *baitFB) Extra(batch, room int) int { return min(batch, room) }
 
 // NextBackward returns the row whose removal raises the summed variance least.
-func (f *baitFB[T]) NextBackward(batch []int, removable func(row int) bool) (Choice, error) {
+func (f *baitFB) NextBackward(batch []int, removable func(row int) bool) (Choice, error) {
 	if f.batch == nil {
 		if err := f.enter(batch); err != nil {
 			return Choice{}, err
@@ -64,10 +64,10 @@ func (f *baitFB[T]) NextBackward(batch []int, removable func(row int) bool) (Cho
 	return choice, nil
 }
 
-func (f *baitFB[T]) backwardScore(i int) float64 { return f.v[i] / f.remaining(i) }
+func (f *baitFB) backwardScore(i int) float64 { return f.v[i] / f.remaining(i) }
 
 // least returns the number of the removable row of least score.
-func (f *baitFB[T]) least(removable func(row int) bool) (int, error) {
+func (f *baitFB) least(removable func(row int) bool) (int, error) {
 	at, least := -1, 0.0
 	for i, row := range f.batch {
 		if row < 0 || !removable(row) {
@@ -85,32 +85,32 @@ func (f *baitFB[T]) least(removable func(row int) bool) (int, error) {
 }
 
 // left returns the rows that have not been removed.
-func (f *baitFB[T]) left() []int {
+func (f *baitFB) left() []int {
 	return slices.DeleteFunc(slices.Clone(f.batch), func(row int) bool { return row < 0 })
 }
 
 // remaining is σ² − c.
-func (f *baitFB[T]) remaining(i int) float64 { return max(f.sigma2-f.c[i], leastVariance) }
+func (f *baitFB) remaining(i int) float64 { return max(f.sigma2-f.c[i], leastVariance) }
 
 // enter starts the backward step.
-func (f *baitFB[T]) enter(batch []int) error {
+func (f *baitFB) enter(batch []int) error {
 	f.batch = append([]int{}, batch...)
-	f.rows = f.space.float64Rows(batch)
+	f.psis = f.space.rows.Float64(batch)
 	f.c, f.v = make([]float64, len(batch)), make([]float64, len(batch))
-	if err := f.rebase(f.backwardAccurate, func() { variances(f.space, f.base.root, f.inner, f.c, f.v, exactRows(f.rows), nil) }); err != nil {
+	if err := f.rebase(f.backwardAccurate, func() { f.rows.Of(f.psis, f.base.Root, f.inner, f.c, f.v) }); err != nil {
 		return err
 	}
 	f.first = make([]float64, len(batch))
 	for i := range batch {
 		f.first[i] = f.remaining(i)
 	}
-	f.rows = f.allConditioned(f.rows)
+	f.psis = f.allConditioned(f.psis)
 	return nil
 }
 
 // backwardAccurate compares the least score with the exact one, and makes sure that
 // some other rows have no lower one.
-func (f *baitFB[T]) backwardAccurate(selected matrix.Dense[float64]) bool {
+func (f *baitFB) backwardAccurate(selected matrix.Dense[float64]) bool {
 	all := func(int) bool { return true }
 	at, err := f.least(all)
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *baitFB[T]) backwardAccurate(selected matrix.Dense[float64]) bool {
 	}
 	least := f.backwardScore(at)
 	sample := sampleOf(at, slices.Repeat([]bool{true}, len(f.batch)))
-	v, c := f.exactScores(f.rows.SelectRows(sample), selected)
+	v, c := f.exactScores(f.psis.SelectRows(sample), selected)
 	for k, i := range sample {
 		score := v[k] / max(f.sigma2-c[k], leastVariance)
 		if !(score >= (1-differenceTolerance)*least) || i == at && !(score <= (1+differenceTolerance)*least) {
@@ -130,7 +130,7 @@ func (f *baitFB[T]) backwardAccurate(selected matrix.Dense[float64]) bool {
 
 // Remove takes a row back. The scores of the pool are recomputed if they are needed
 // again.
-func (f *baitFB[T]) Remove(row int) error {
+func (f *baitFB) Remove(row int) error {
 	set := simd.For[float64]()
 	at := -1
 	for i, r := range f.batch {
@@ -138,23 +138,23 @@ func (f *baitFB[T]) Remove(row int) error {
 			at = i
 		}
 	}
-	vx := f.direction(f.rows.Row(at))
+	vx := f.direction(f.psis.Row(at))
 	gamma2 := f.remaining(at)
-	f.space.team.OverPieces(len(f.batch), cachedRows, func(_, from, to int) {
+	f.space.rows.Team().OverPieces(len(f.batch), cachedRows, func(_, from, to int) {
 		for i := from; i < to; i++ {
-			u, r := set.Dot(f.rows.Row(i), f.w), set.Dot(f.rows.Row(i), f.q)
+			u, r := set.Dot(f.psis.Row(i), f.w), set.Dot(f.psis.Row(i), f.q)
 			f.v[i] += 2/gamma2*u*r + vx/(gamma2*gamma2)*u*u
 			f.c[i] += u * u / gamma2
 		}
 	})
-	f.cov.update(f.w, 1, gamma2)
+	f.cov.Update(f.w, 1, gamma2)
 	f.batch[at] = -1
 	f.unselect(row)
 	return nil
 }
 
 // unselect removes a row from the selected ones.
-func (f *baitFB[T]) unselect(row int) {
+func (f *baitFB) unselect(row int) {
 	kept := f.selected[:0]
 	for _, x := range f.selected {
 		if x != row {

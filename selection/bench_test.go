@@ -30,15 +30,15 @@ func decaying[T matrix.Float](n, d int, seed uint64) matrix.Dense[T] {
 
 func BenchmarkDistances(b *testing.B) {
 	p := benchProblem[float32](selection.TP)
-	for _, m := range []selection.Method[float32]{selection.LCMD[float32]{}, selection.MaxDist[float32]{}, selection.KMeansPP[float32]{}} {
+	for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{}} {
 		b.Run(m.Name()+"-tp", func(b *testing.B) { benchSelect(b, m, p) })
 	}
 }
 
 func BenchmarkVariances(b *testing.B) {
 	p := benchProblem[float64](selection.P)
-	methods := []selection.Method[float64]{selection.MaxDet[float64]{}, selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true},
-		selection.FrankWolfe[float64]{}}
+	methods := []selection.Method{selection.MaxDet{}, selection.BAIT{}, selection.BAIT{Backward: true},
+		selection.FrankWolfe{}}
 	for _, m := range methods {
 		b.Run(m.Name()+"-p", func(b *testing.B) { benchSelect(b, m, p) })
 	}
@@ -47,7 +47,7 @@ func BenchmarkVariances(b *testing.B) {
 	b.Run("bait-f-tp", func(b *testing.B) { benchSelect(b, methods[1], p) })
 }
 
-func benchSelect[T matrix.Float](b *testing.B, m selection.Method[T], p selection.Problem[T]) {
+func benchSelect[T matrix.Float](b *testing.B, m selection.Method, p selection.Problem[T]) {
 	var t selection.Timing
 	for b.Loop() {
 		r, err := selection.Select(b.Context(), m, p)

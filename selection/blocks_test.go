@@ -17,7 +17,7 @@ import (
 
 // blockProblem has two whole blocks of pool rows and part of a third, and weights
 // for the methods that take them: their sums round.
-func blockProblem(e Entry[float64]) Problem[float64] {
+func blockProblem(e Entry) Problem[float64] {
 	r := rand.New(rand.NewPCG(1, 2))
 	normal := func(rows int) matrix.Dense[float64] {
 		m := matrix.New[float64](rows, 6)
@@ -26,7 +26,7 @@ func blockProblem(e Entry[float64]) Problem[float64] {
 		}
 		return m
 	}
-	p := Problem[float64]{Pool: normal(2*sumBlock + 3000), Train: normal(40), Mode: TP, Batch: 8, Seed: 3}
+	p := Problem[float64]{Pool: normal(2*Block + 3000), Train: normal(40), Mode: TP, Batch: 8, Seed: 3}
 	if e.Aims {
 		p.Aims.Weights = make([]float64, p.Pool.Rows)
 		for i := range p.Aims.Weights {
@@ -69,7 +69,7 @@ func TestFrozenSums(t *testing.T) {
 	if runtime.GOARCH != "amd64" && set == "go" {
 		t.Skip("the compiler may fuse multiplications and additions here")
 	}
-	for _, e := range Methods[float64]() {
+	for _, e := range Methods() {
 		p := blockProblem(e)
 		m := e.New(Settings{Sigma2: 1e-3})
 		want, frozen := frozenSums[set][e.Name]
@@ -98,55 +98,13 @@ func hashOf(r *Result) uint64 {
 	return h.Sum64()
 }
 
-// TestSumsOverShards adds up a pool shard by shard, cut at multiples of blocks: the
-// moments of BAIT, weighted and conditioned, and the sums of FrankWolfe.
-func TestSumsOverShards(t *testing.T) {
-	p := blockProblem(Entry[float64]{Aims: true})
-	s := mustSpace(t, p)
-	root := p.Train.Slice(0, 6)
-	for name, a := range map[string]matrix.Dense[float64]{"features": {}, "posterior features": root} {
-		for _, weights := range [][]float64{nil, p.Aims.Weights} {
-			whole, shards := matrix.New[float64](6, 6), matrix.New[float64](6, 6)
-			addMoments(s, whole, exactRows(p.Pool), weights, a)
-			eachShard(p.Pool.Rows, func(from, to int) {
-				var part []float64
-				if weights != nil {
-					part = weights[from:to]
-				}
-				addMoments(s, shards, exactRows(p.Pool.Slice(from, to)), part, a)
-			})
-			if !slices.Equal(whole.Data, shards.Data) {
-				t.Errorf("moments of %s, weighted %v: %v, over shards %v", name, weights != nil, whole.Data, shards.Data)
-			}
-		}
-	}
-	sums := func(u []float64, r float64, from, to int) float64 {
-		directions, err := newMemoryRows(s, &set[float64]{rows: p.Pool.Slice(from, to), diag: s.pool.diag[from:to]}, nil).Directions()
-		must(t, err)
-		return directions.Sums(u, r)
-	}
-	u, uShards, rShards := make([]float64, 6), make([]float64, 6), 0.0
-	r := sums(u, 0, 0, p.Pool.Rows)
-	eachShard(p.Pool.Rows, func(from, to int) { rShards = sums(uShards, rShards, from, to) })
-	if r != rShards || !slices.Equal(u, uShards) {
-		t.Errorf("FrankWolfe's sums: %v %v, over shards %v %v", r, u, rShards, uShards)
-	}
-}
-
-func eachShard(n int, visit func(from, to int)) {
-	cuts := []int{0, sumBlock, n}
-	for i, from := range cuts[:len(cuts)-1] {
-		visit(from, cuts[i+1])
-	}
-}
-
 // TestClusterSizesAreSumsOfBlocks compares the sizes in results with sums that follow
 // the definition, row by row.
 func TestClusterSizesAreSumsOfBlocks(t *testing.T) {
 	for _, name := range []string{"lcmd", "maxdist", "kmeanspp", "lcmd-dist"} {
 		t.Run(name, func(t *testing.T) {
-			entries := Methods[float64]()
-			e := entries[slices.IndexFunc(entries, func(e Entry[float64]) bool { return e.Name == name })]
+			entries := Methods()
+			e := entries[slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name })]
 			p := blockProblem(e)
 			r, err := Select(t.Context(), e.New(Settings{}), p)
 			must(t, err)
@@ -176,7 +134,7 @@ func sizeOf(t *testing.T, p Problem[float64], selected []int, centre Centre, roo
 	}
 	total, block, dist := 0.0, 0.0, make([]float64, all.Rows)
 	for row := range p.Pool.Rows {
-		if row%sumBlock == 0 {
+		if row%Block == 0 {
 			total, block = total+block, 0
 		}
 		simd.For[float64]().SqDistRows(dist, p.Pool.Row(row), all.Data, all.Stride)

@@ -14,19 +14,19 @@ import (
 func TestSelectionsSideBySide(t *testing.T) {
 	type job struct {
 		name string
-		m    selection.Method[float64]
+		m    selection.Method
 		p    selection.Problem[float64]
 		want string
 	}
 	var jobs []job
 	cases := selectiontest.Cases()
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		c := cases[len(jobs)%len(cases)]
 		c.Problem.Mode, c.Problem.Seed = mode, uint64(len(jobs))
 		jobs = append(jobs, job{m.Name() + "-" + mode.String() + ", " + c.Name, m, c.Problem, ""})
 	})
 	large := selectiontest.LargeCase()
-	for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.MaxDet[float64]{}} {
+	for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDet{}} {
 		jobs = append(jobs, job{m.Name() + ", " + large.Name, m, large.Problem, ""})
 	}
 	outcome := func(j job) string {

@@ -15,8 +15,8 @@ import (
 )
 
 // eachMethod runs f for every method in both modes.
-func eachMethod(f func(m selection.Method[float64], mode selection.Mode)) {
-	for _, e := range selection.Methods[float64]() {
+func eachMethod(f func(m selection.Method, mode selection.Mode)) {
+	for _, e := range selection.Methods() {
 		f(e.New(selection.Settings{Sigma2: 1e-2}), selection.P)
 		f(e.New(selection.Settings{Sigma2: 1e-2}), selection.TP)
 	}
@@ -30,7 +30,7 @@ func constrained(c selection.Constraints, batch int, mode selection.Mode) select
 
 func TestExcludedRowsAreNotPicked(t *testing.T) {
 	t.Parallel()
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		free := mustSelect(t, m, constrained(selection.Constraints{}, 30, mode)).Rows()
 		r := mustSelect(t, m, constrained(selection.Constraints{Exclude: free}, 30, mode))
 		if len(r.Picks) != 30 || r.Missing != 0 {
@@ -47,7 +47,7 @@ func TestExcludedRowsAreNotPicked(t *testing.T) {
 func TestRequiredRowsComeFirstAndCount(t *testing.T) {
 	t.Parallel()
 	require := []int{17, 3, 99}
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		r := mustSelect(t, m, constrained(selection.Constraints{Require: require}, 10, mode))
 		if !slices.Equal(r.Rows()[:3], require) || len(r.Picks) != 10 {
 			t.Errorf("%s-%s: %v", m.Name(), mode, r.Rows())
@@ -66,14 +66,14 @@ func TestRequiredRowsCountAsSelected(t *testing.T) {
 	t.Parallel()
 	require := []int{17, 3, 99}
 	p := constrained(selection.Constraints{Require: require}, 12, selection.TP)
-	got := mustSelect(t, selection.LCMD[float64]{}, p).Rows()[3:]
+	got := mustSelect(t, selection.LCMD{}, p).Rows()[3:]
 	q := p
 	q.Constraints = selection.Constraints{Exclude: require}
 	q.Train = matrix.New[float64](p.Train.Rows+3, p.Train.Cols)
 	matrix.Copy(q.Train.Slice(0, p.Train.Rows), p.Train)
 	matrix.Copy(q.Train.Slice(p.Train.Rows, q.Train.Rows), p.Pool.SelectRows(require))
 	q.Batch = 9
-	if want := mustSelect(t, selection.LCMD[float64]{}, q).Rows(); !slices.Equal(got, want) {
+	if want := mustSelect(t, selection.LCMD{}, q).Rows(); !slices.Equal(got, want) {
 		t.Errorf("%v, with training rows %v", got, want)
 	}
 }
@@ -84,7 +84,7 @@ func TestBudget(t *testing.T) {
 	for i := range cost {
 		cost[i] = 1 + float64(i%7)
 	}
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		r := mustSelect(t, m, constrained(selection.Constraints{Cost: cost, Budget: 30}, 50, mode))
 		spent := 0.0
 		for _, row := range r.Rows() {
@@ -106,7 +106,7 @@ func TestBudgetsAreDecimal(t *testing.T) {
 		{0.1, 0.3, 3}, {0.1, 0.7, 7}, {0.1, 10, 100}, {0.1, 0.29999999999999, 2}, {1.1, 3.3, 3}, {0.7, 2.1, 3}, {1e-9, 1e-7, 100},
 		{0.1, 11.9, 119}, {1e15 / 3, 1e15, 3}, {0.1, 0.0999999, 0}, {0, 0, 120},
 	} {
-		eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		eachMethod(func(m selection.Method, mode selection.Mode) {
 			c := selection.Constraints{Cost: slices.Repeat([]float64{test.cost}, 120), Budget: test.budget}
 			if r := mustSelect(t, m, constrained(c, 120, mode)); len(r.Picks) != test.rows {
 				t.Errorf("%s-%s: %d rows of cost %v for %v", m.Name(), mode, len(r.Picks), test.cost, test.budget)
@@ -137,7 +137,7 @@ func TestBudgetsHoldInExactArithmetic(t *testing.T) {
 			given = float64(budget) / math.Round(1/unit)
 		}
 		p := constrained(selection.Constraints{Cost: cost, Budget: given}, 120, selection.P)
-		for _, m := range []selection.Method[float64]{selection.MaxDiag[float64]{}, selection.BAIT[float64]{Sigma2: 1e-2, Backward: true}} {
+		for _, m := range []selection.Method{selection.MaxDiag{}, selection.BAIT{Sigma2: 1e-2, Backward: true}} {
 			picks := mustSelect(t, m, p).Rows()
 			spent := 0
 			for _, row := range picks {
@@ -161,7 +161,7 @@ func TestGroups(t *testing.T) {
 	for i := range group {
 		group[i] = i % 10
 	}
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		for _, batch := range []int{15, 40} {
 			r := mustSelect(t, m, constrained(selection.Constraints{Group: group, PerGroup: 2}, batch, mode))
 			counts := map[int]int{}
@@ -184,7 +184,7 @@ func TestAllConstraintsTogether(t *testing.T) {
 		group[i], cost[i] = i%6, 1+float64(i%3)
 	}
 	c := selection.Constraints{Group: group, PerGroup: 4, Cost: cost, Budget: 25, Exclude: []int{0, 1, 2, 60}, Require: []int{5, 11}}
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		r := mustSelect(t, m, constrained(c, 40, mode))
 		spent, counts := 0.0, map[int]int{}
 		for _, row := range r.Rows() {
@@ -202,7 +202,7 @@ func TestAllConstraintsTogether(t *testing.T) {
 
 func TestBatchLargerThanThePool(t *testing.T) {
 	t.Parallel()
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		p := constrained(selection.Constraints{}, 30, mode)
 		p.Pool = p.Pool.Slice(0, 12)
 		r := mustSelect(t, m, p)
@@ -255,7 +255,7 @@ func TestProblemsAreRefused(t *testing.T) {
 	for name, test := range tests {
 		p := good
 		test.change(&p)
-		_, err := selection.Select(t.Context(), selection.LCMD[float64]{}, p)
+		_, err := selection.Select(t.Context(), selection.LCMD{}, p)
 		var wrong *selection.ProblemError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
@@ -274,7 +274,7 @@ func TestProblemsAreRefused(t *testing.T) {
 func TestBadNumbersNameTheRow(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
-		eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		eachMethod(func(m selection.Method, mode selection.Mode) {
 			for _, set := range []string{"pool", "train"} {
 				p := constrained(selection.Constraints{}, 5, mode)
 				p.Pool, p.Train = p.Pool.Clone(), p.Train.Clone()
@@ -316,8 +316,8 @@ func (k broken) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) erro
 
 func TestKernelOfNaNIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.MaxDist[float64]{}, selection.KMeansPP[float64]{},
-		selection.GreedyKMeansPP[float64]{}, selection.MaxDet[float64]{}, selection.FrankWolfe[float64]{}} {
+	for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{},
+		selection.GreedyKMeansPP{}, selection.MaxDet{}, selection.FrankWolfe{}} {
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
 			p := constrained(selection.Constraints{}, 5, mode)
 			p.Kernel = broken{selectiontest.Laplace[float64]{Width: p.Pool.Cols}}
@@ -334,7 +334,7 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 	t.Parallel()
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	p.Kernel = selectiontest.Laplace[float64]{Width: p.Pool.Cols}
-	for _, e := range selection.Methods[float64]() {
+	for _, e := range selection.Methods() {
 		_, err := selection.Select(t.Context(), e.New(selection.Settings{}), p)
 		var refused *selection.MethodError
 		if e.Features != errors.As(err, &refused) {
@@ -342,7 +342,7 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 		}
 	}
 	narrow := selection.Problem[float32]{Pool: matrix.New[float32](5, 2), Batch: 1, Kernel: selectiontest.Laplace[float32]{Width: 2}}
-	for _, m := range []selection.Method[float32]{selection.MaxDet[float32]{}, selection.FrankWolfe[float32]{}} {
+	for _, m := range []selection.Method{selection.MaxDet{}, selection.FrankWolfe{}} {
 		if _, err := selection.Select(t.Context(), m, narrow); err == nil {
 			t.Errorf("%s takes a kernel in float32", m.Name())
 		}
@@ -352,8 +352,8 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 func TestSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := constrained(selection.Constraints{}, 5, selection.P)
-	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{Sigma2: -1}, selection.BAIT[float64]{Sigma2: math.NaN()},
-		selection.BAIT[float64]{Sigma2: math.Inf(1)}, selection.GreedyKMeansPP[float64]{Candidates: -1}} {
+	for _, m := range []selection.Method{selection.MaxDet{Sigma2: -1}, selection.BAIT{Sigma2: math.NaN()},
+		selection.BAIT{Sigma2: math.Inf(1)}, selection.GreedyKMeansPP{Candidates: -1}} {
 		if _, err := selection.Select(t.Context(), m, p); err == nil {
 			t.Errorf("%+v was accepted", m)
 		}
@@ -370,7 +370,7 @@ func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
 		group[i], cost[i] = i%10, 1
 	}
 	c := selection.Constraints{Group: group, PerGroup: 2, Cost: cost, Budget: 19}
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		p := constrained(c, 19, mode)
 		p.Pending = pending
 		r := mustSelect(t, m, p)
@@ -389,11 +389,11 @@ func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
 	})
 	p := constrained(selection.Constraints{}, 30, selection.P)
 	p.Pending = pending
-	if r := mustSelect(t, selection.BAIT[float64]{Sigma2: 1e-2, Backward: true}, p); len(r.Removed) != 30 {
+	if r := mustSelect(t, selection.BAIT{Sigma2: 1e-2, Backward: true}, p); len(r.Removed) != 30 {
 		t.Errorf("%d rows were removed, want as many as the batch has", len(r.Removed))
 	}
 	p.Batch = 120
-	if r := mustSelect(t, selection.LCMD[float64]{}, p); r.Missing != 4 || r.Short != "the pool has no more rows that are not pending" {
+	if r := mustSelect(t, selection.LCMD{}, p); r.Missing != 4 || r.Short != "the pool has no more rows that are not pending" {
 		t.Errorf("missing %d: %s", r.Missing, r.Short)
 	}
 }
@@ -403,7 +403,7 @@ func TestPendingRowsAreCentres(t *testing.T) {
 	t.Parallel()
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	p.Pending = []int{7}
-	r := mustSelect(t, selection.MaxDist[float64]{}, p)
+	r := mustSelect(t, selection.MaxDist{}, p)
 	if got := r.Picks[0].Cluster.Centre; got != (selection.Centre{Set: selection.PendingSet, Row: 7}) || got.Set.String() != "pending" {
 		t.Errorf("the first pick is nearest to %+v", got)
 	}
@@ -413,7 +413,7 @@ func TestPendingRowsAreCentres(t *testing.T) {
 func TestPerCostNeedsAScore(t *testing.T) {
 	t.Parallel()
 	cost := slices.Repeat([]float64{2}, 120)
-	for _, e := range selection.Methods[float64]() {
+	for _, e := range selection.Methods() {
 		p := constrained(selection.Constraints{PerCost: true, Cost: cost, Budget: 50}, 5, selection.P)
 		_, err := selection.Select(t.Context(), e.New(selection.Settings{Sigma2: 1e-2}), p)
 		var refused *selection.MethodError
@@ -422,7 +422,7 @@ func TestPerCostNeedsAScore(t *testing.T) {
 		}
 	}
 	for _, c := range []selection.Constraints{{PerCost: true}, {PerCost: true, Cost: make([]float64, 120), Budget: 5}} {
-		_, err := selection.Select(t.Context(), selection.LCMD[float64]{}, constrained(c, 5, selection.P))
+		_, err := selection.Select(t.Context(), selection.LCMD{}, constrained(c, 5, selection.P))
 		if wrong := (*selection.ProblemError)(nil); !errors.As(err, &wrong) || wrong.Field != "PerCost" {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -433,7 +433,7 @@ func TestPerCostNeedsAScore(t *testing.T) {
 func TestScoresPerCost(t *testing.T) {
 	t.Parallel()
 	cost := slices.Repeat([]float64{4}, 120)
-	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+	eachMethod(func(m selection.Method, mode selection.Mode) {
 		p := constrained(selection.Constraints{Cost: cost, Budget: 60}, 30, mode)
 		plain := mustSelect(t, m, p)
 		p.Constraints.PerCost = true

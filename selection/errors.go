@@ -1,50 +1,24 @@
 package selection
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
-// ProblemError reports what is wrong with a field of a Problem.
-type ProblemError struct{ Field, Reason string }
-
-func (e *ProblemError) Error() string { return "selection: " + e.Field + ": " + e.Reason }
-
-// RowError names a row with a number that cannot be used: a feature, a value of the
-// kernel or a score that is NaN, infinite or out of range.
-type RowError struct {
-	Set   string // "pool", "train" or "target"
-	Row   int    // counted from 0
-	What  string // "feature 3", "score"
-	Value float64
-}
-
-func (e *RowError) Error() string {
-	return fmt.Sprintf("selection: %s row %d: %s is %v", e.Set, e.Row, e.What, e.Value)
-}
-
-// MethodError reports that a method cannot be used on a problem.
-type MethodError struct{ Method, Reason string }
-
-func (e *MethodError) Error() string { return "selection: " + e.Method + ": " + e.Reason }
-
-// DeviceError is a failure of a device: its memory is too small, or it is lost. It is not the
-// fault of the rows.
-type DeviceError struct {
-	Device string
-	Cause  error
-}
-
-func (e *DeviceError) Error() string { return fmt.Sprintf("on %s: %v", e.Device, e.Cause) }
-func (e *DeviceError) Unwrap() error { return e.Cause }
-
-// failedOn says which device an error is of; nil stays nil.
-func failedOn(d Device, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &DeviceError{d.Name(), err}
-}
+// Errors that Select returns. Those about rows come from where the rows are.
+type (
+	// ProblemError reports what is wrong with a field of a Problem.
+	ProblemError = place.ProblemError
+	// RowError names a row with a number that cannot be used.
+	RowError = place.RowError
+	// MethodError reports that a method cannot be used on a problem.
+	MethodError = place.MethodError
+	// DeviceError is a failure of a device, not of the rows.
+	DeviceError = place.DeviceError
+	// RankError is the error of another rank.
+	RankError = place.RankError
+)
 
 // Stuck is the error of a Next or NextBackward that can prefer no row, for example
 // because all scores are lost to rounding. It does not end a selection: it backs off to
@@ -66,23 +40,5 @@ func (e *PrecisionError) Error() string {
 		"scale the features: standardise their columns, or write >scale after the kernel in the spec", e.Method, e.Largest)
 }
 
-// RankError is the error of another rank.
-type RankError struct {
-	Rank int
-	Text string
-	Row  int // of the pool, if the error is about one; otherwise -1
-}
-
-func (e *RankError) Error() string { return fmt.Sprintf("selection: rank %d: %s", e.Rank, e.Text) }
-
 // PoolRow returns the row of the whole pool that an error is about; -1 if there is none.
-func PoolRow(err error) int {
-	row, other := (*RowError)(nil), (*RankError)(nil)
-	switch {
-	case errors.As(err, &row) && row.Set == "pool":
-		return row.Row
-	case errors.As(err, &other):
-		return other.Row
-	}
-	return -1
-}
+func PoolRow(err error) int { return place.PoolRow(err) }

@@ -84,7 +84,7 @@ const near = 1e-6
 
 // followed checks each step of a selection against exact arithmetic, some of them where it
 // has many or they are dear, and fast against plain. It returns true for an error that names scaling.
-func followed(t *testing.T, name string, m selection.Method[float64], p selection.Problem[float64], sigma2 float64,
+func followed(t *testing.T, name string, m selection.Method, p selection.Problem[float64], sigma2 float64,
 	k func(x, y []float64) float64) (refused bool) {
 	t.Helper()
 	result, err := selection.Select(t.Context(), m, p)
@@ -177,13 +177,13 @@ func eachHostile(t *testing.T, f func(t *testing.T, name string, p selection.Pro
 func TestExactMaxDet(t *testing.T) {
 	t.Parallel()
 	eachHostile(t, func(t *testing.T, name string, p selection.Problem[float64], sigma2 float64) {
-		if followed(t, name, selection.MaxDet[float64]{Sigma2: sigma2}, p, sigma2, nil) {
+		if followed(t, name, selection.MaxDet{Sigma2: sigma2}, p, sigma2, nil) {
 			t.Errorf("%s: float64 has enough digits for these rows", name)
 		}
-		inFeatures := mustSelect(t, selection.MaxDet[float64]{Sigma2: sigma2}, p)
-		inKernel := mustSelect(t, selection.MaxDet[float64]{Sigma2: sigma2, In: selection.InKernelSpace}, p)
+		inFeatures := mustSelect(t, selection.MaxDet{Sigma2: sigma2}, p)
+		inKernel := mustSelect(t, selection.MaxDet{Sigma2: sigma2, In: selection.InKernelSpace}, p)
 		if !slices.Equal(inFeatures.Rows(), inKernel.Rows()) {
-			followed(t, name+", kernel space", selection.MaxDet[float64]{Sigma2: sigma2, In: selection.InKernelSpace}, p, sigma2, nil)
+			followed(t, name+", kernel space", selection.MaxDet{Sigma2: sigma2, In: selection.InKernelSpace}, p, sigma2, nil)
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestExactMaxDetOfKernel(t *testing.T) {
 		p.Kernel = k
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
 			p.Mode = mode
-			refused := followed(t, fmt.Sprintf("factor %v, %s", factor, mode), selection.MaxDet[float64]{}, p, selection.DefaultSigma2, k.of)
+			refused := followed(t, fmt.Sprintf("factor %v, %s", factor, mode), selection.MaxDet{}, p, selection.DefaultSigma2, k.of)
 			if refused != (factor > 1e4) {
 				t.Errorf("factor %v, %s: refused: %v", factor, mode, refused)
 			}
@@ -234,7 +234,7 @@ func (k loud) Cross(_ context.Context, dst, a, b matrix.Dense[float64]) error {
 func TestExactBAIT(t *testing.T) {
 	t.Parallel()
 	eachHostile(t, func(t *testing.T, name string, p selection.Problem[float64], sigma2 float64) {
-		if followed(t, name, selection.BAIT[float64]{Sigma2: sigma2}, p, sigma2, nil) {
+		if followed(t, name, selection.BAIT{Sigma2: sigma2}, p, sigma2, nil) {
 			t.Errorf("%s: float64 has enough digits for these rows", name)
 		}
 	})
@@ -246,7 +246,7 @@ func TestExactBAITBackward(t *testing.T) {
 	t.Parallel()
 	eachHostile(t, func(t *testing.T, name string, p selection.Problem[float64], sigma2 float64) {
 		p.Batch /= 2
-		if followed(t, name, selection.BAIT[float64]{Sigma2: sigma2, Backward: true}, p, sigma2, nil) {
+		if followed(t, name, selection.BAIT{Sigma2: sigma2, Backward: true}, p, sigma2, nil) {
 			t.Logf("%s: refused", name)
 		}
 	})
@@ -263,7 +263,7 @@ func TestExactBAITWeights(t *testing.T) {
 			for i := range p.Pool.Rows {
 				p.Aims.Weights = append(p.Aims.Weights, float64(i%5))
 			}
-			if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
+			if followed(t, name, selection.BAIT{}, p, selection.DefaultSigma2, nil) {
 				t.Errorf("%s: float64 has enough digits for these rows", name)
 			}
 		})
@@ -284,7 +284,7 @@ func TestExactBAITRecomputed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := rows(f, 280, 5, 265)
-			if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
+			if followed(t, name, selection.BAIT{}, p, selection.DefaultSigma2, nil) {
 				t.Errorf("%s: float64 has enough digits for these rows", name)
 			}
 		})
@@ -295,8 +295,8 @@ func TestExactBAITRecomputed(t *testing.T) {
 func TestPrecisionError(t *testing.T) {
 	t.Parallel()
 	p := rows(func(_ *rand.Rand, i, j int) float64 { return 1e20 * math.Sin(float64(i+1)) * math.Cos(float64(j)) }, 50, 5, 20)
-	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{}, selection.MaxDet[float64]{In: selection.InKernelSpace},
-		selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true}} {
+	for _, m := range []selection.Method{selection.MaxDet{}, selection.MaxDet{In: selection.InKernelSpace},
+		selection.BAIT{}, selection.BAIT{Backward: true}} {
 		_, err := selection.Select(t.Context(), m, p)
 		var precision *selection.PrecisionError
 		if !errors.As(err, &precision) || precision.Method != m.Name() || !strings.Contains(err.Error(), ">scale") {

@@ -15,7 +15,7 @@ func ExampleSelect() {
 		Mode:  selection.TP,
 		Batch: 2,
 	}
-	result, err := selection.Select(context.Background(), selection.LCMD[float32]{}, problem)
+	result, err := selection.Select(context.Background(), selection.LCMD{}, problem)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -40,7 +40,7 @@ func ExampleConstraints() {
 			Budget:  16,
 		},
 	}
-	result, err := selection.Select(context.Background(), selection.MaxDiag[float64]{}, problem)
+	result, err := selection.Select(context.Background(), selection.MaxDiag{}, problem)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +64,7 @@ type Herding struct{}
 
 func (Herding) Name() string { return "herding" }
 
-func (Herding) Init(s *selection.Space[float64]) (selection.Forward, error) {
+func (Herding) Init(s *selection.Space) (selection.Forward, error) {
 	n := s.PoolSize()
 	h := &herding{space: s, mean: make([]float64, n), like: make([]float64, n)}
 	for y := range n {
@@ -76,7 +76,7 @@ func (Herding) Init(s *selection.Space[float64]) (selection.Forward, error) {
 }
 
 type herding struct {
-	space      *selection.Space[float64]
+	space      *selection.Space
 	mean, like []float64
 	selected   int
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
 	"github.com/nextbatch/nextbatch/selection/internal/nearest"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
 // forceFast has every bound used, whether it pays or not. Pieces of rows have fixed
 // sizes; problems of more than 1024 rows have several of each but the largest kind.
 func forceFast(t testing.TB) {
-	wasPays, wasRows := nearest.Pays, leastByteRows
-	nearest.Pays.Work, nearest.Pays.Reads, leastByteRows = 0, math.Inf(1), 0
-	t.Cleanup(func() { nearest.Pays, leastByteRows = wasPays, wasRows })
+	wasPays, wasRows := nearest.Pays, space.LeastByteRows
+	nearest.Pays.Work, nearest.Pays.Reads, space.LeastByteRows = 0, math.Inf(1), 0
+	t.Cleanup(func() { nearest.Pays, space.LeastByteRows = wasPays, wasRows })
 }
 
 // fuzzed is a problem as bytes describe it.
@@ -36,7 +37,7 @@ type fuzzed struct {
 // The first features are taken from data, so that rows can be equal, collinear or of
 // very different sizes.
 func FuzzFastIsPlain(f *testing.F) {
-	for method := range len(Methods[float64]()) {
+	for method := range len(Methods()) {
 		f.Add(uint8(method), uint8(method), uint16(150), uint8(40), uint8(70), uint8(12), uint64(method), uint8(1+method%2), []byte{1, 2, 3, 1, 2, 3, 200})
 	}
 	f.Add(uint8(9), uint8(1), uint16(1300), uint8(60), uint8(100), uint8(30), uint64(1), uint8(2), []byte{})
@@ -54,7 +55,7 @@ func FuzzFastIsPlain(f *testing.F) {
 }
 
 func mustBePlain[T matrix.Float](t *testing.T, z fuzzed) {
-	entries := Methods[T]()
+	entries := Methods()
 	entry := entries[int(z.method)%len(entries)]
 	p := problemOf[T](z, entry)
 	m := entry.New(Settings{Sigma2: 1e-3})
@@ -74,7 +75,7 @@ func mustBePlain[T matrix.Float](t *testing.T, z fuzzed) {
 }
 
 // problemOf makes the problem.
-func problemOf[T matrix.Float](z fuzzed, entry Entry[T]) Problem[T] {
+func problemOf[T matrix.Float](z fuzzed, entry Entry) Problem[T] {
 	kinds := hardrows.All()
 	names := slices.Sorted(maps.Keys(kinds))
 	kind := kinds[names[int(z.rows)%len(names)]]

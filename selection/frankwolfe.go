@@ -8,26 +8,29 @@ package selection
 import (
 	"math"
 
-	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
 // FrankWolfe selects rows that represent the mean of the pool's features.
-type FrankWolfe[T matrix.Float] struct {
+type FrankWolfe struct {
 	In Implementation // zero: in feature space if there are features
 }
 
 // Name returns "frankwolfe".
-func (FrankWolfe[T]) Name() string { return "frankwolfe" }
+func (FrankWolfe) Name() string { return "frankwolfe" }
 
-func (FrankWolfe[T]) scaleFree() {}
+func (m FrankWolfe) traits() traits {
+	inFeatures := m.In != InKernelSpace
+	return traits{anyUnit: true, onDevice: inFeatures, readsSingle: inFeatures}
+}
 
 // Init chooses the implementation: kernel space takes time quadratic in the
 // number of rows, so it is for kernels without features.
-func (m FrankWolfe[T]) Init(s *Space[T]) (Forward, error) {
+func (m FrankWolfe) Init(s *Space) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	if m.In == InKernelSpace || m.In == ByCost && s.kernel != nil {
+	if m.In == InKernelSpace || m.In == ByCost && !s.rows.Explicit() {
 		return newFrankWolfeKernel(s)
 	}
 	return newFrankWolfeFeatures(s)
@@ -35,12 +38,12 @@ func (m FrankWolfe[T]) Init(s *Space[T]) (Forward, error) {
 
 // chooseDirection turns the row of the closest direction into a choice. Rows are tied if
 // the score of every row is zero.
-func (s *Space[T]) chooseDirection(best found, zero bool, err error) (Choice, error) {
-	if err == nil && math.IsInf(best.score, -1) {
+func (s *Space) chooseDirection(best space.Found, zero bool, err error) (Choice, error) {
+	if err == nil && math.IsInf(best.Score, -1) {
 		err = &Stuck{Reason: "the features of all rows that may be picked are zero"}
 	}
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: best.row, Score: s.inUnits(best.score, 1), Tied: zero}, nil
+	return Choice{Row: best.Row, Score: s.rows.InUnits(best.Score, 1), Tied: zero}, nil
 }

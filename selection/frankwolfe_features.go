@@ -9,54 +9,44 @@ package selection
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
-	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
-type frankWolfeFeatures[T matrix.Float] struct {
-	space    *Space[T]
-	pool     directionSearch
-	r        float64
-	u, v     []float64
-	residual []float64 // u − v
+type frankWolfeFeatures struct {
+	space *Space
+	rows  space.Directions
+	r     float64
+	u, v  []float64
 }
 
-func newFrankWolfeFeatures[T matrix.Float](s *Space[T]) (Forward, error) {
-	pool, err := s.rows.Directions()
+func newFrankWolfeFeatures(s *Space) (Forward, error) {
+	rows, err := s.rows.Directions()
 	if err != nil {
 		return nil, err
 	}
-	d := s.pool.rows.Cols
-	f := &frankWolfeFeatures[T]{space: s, pool: pool, u: make([]float64, d), v: make([]float64, d), residual: make([]float64, d)}
-	f.r = pool.Sums(f.u, 0)
+	d := s.rows.Cols()
+	f := &frankWolfeFeatures{space: s, rows: rows, u: make([]float64, d), v: make([]float64, d)}
+	f.r = rows.Sums(f.u, 0)
 	if s.Mode() == TP {
-		f.sumTrain()
+		f.r = s.rows.SumTrain(f.u, f.r)
 	}
 	return f, nil
 }
 
-// sumTrain adds the training rows to u and r.
-func (f *frankWolfeFeatures[T]) sumTrain() {
-	train := newMemoryRows(f.space, &f.space.train, nil)
-	directions := &memoryDirections[T]{memoryRows: train, pool: inFloat64(f.space, &f.space.train), c: make([]float64, f.space.TrainSize())}
-	f.r = directions.Sums(f.u, f.r)
-}
-
 // Add moves v towards each of the rows.
-func (f *frankWolfeFeatures[T]) Add(candidates []int) error {
-	adder, _ := f.pool.(rowAdder)
-	for _, x := range candidates {
-		if adder != nil && x < f.space.PoolSize() && adder.addRow(x) {
-			continue
+func (f *frankWolfeFeatures) Add(candidates []int) error {
+	for i, x := range candidates {
+		if x >= f.space.PoolSize() || !f.rows.AddRow(x) {
+			f.add(f.space.rows.Float64(candidates[i : i+1]).Row(0))
 		}
-		row, _ := f.space.row(x)
-		f.add(matrix.Converted[float64](row).Row(0))
 	}
 	return nil
 }
 
-func (f *frankWolfeFeatures[T]) add(phi []float64) {
+func (f *frankWolfeFeatures) add(phi []float64) {
 	set := simd.For[float64]()
 	norm := math.Sqrt(set.SumSquares(phi))
 	if norm == 0 {
@@ -70,18 +60,12 @@ func (f *frankWolfeFeatures[T]) add(phi []float64) {
 	if square == 0 {
 		return // v is there
 	}
-	copy(f.residual, f.u)
-	set.Axpy(f.residual, f.v, -1)
-	set.Axpy(f.v, way, set.Dot(way, f.residual)/square)
+	residual := slices.Clone(f.u)
+	set.Axpy(residual, f.v, -1)
+	set.Axpy(f.v, way, set.Dot(way, residual)/square)
 }
 
-// Next returns the row whose direction is closest to the residual.
-func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
-	if device, ok := f.pool.(*deviceDirections[T]); ok {
-		device.start(f.u, f.v, f.r)
-	}
-	copy(f.residual, f.u)
-	simd.For[float64]().Axpy(f.residual, f.v, -1)
-	best, zero, err := f.pool.Best(f.residual)
-	return f.space.chooseDirection(best, zero, err)
+// Next returns the row whose direction is closest to the residual u − v.
+func (f *frankWolfeFeatures) Next() (Choice, error) {
+	return f.space.chooseDirection(f.rows.Best(f.u, f.v, f.r))
 }

@@ -11,79 +11,37 @@ package selection
 //
 // The kernel matrix is not stored: u is summed up in blocks, and ADD recomputes one row.
 
-import "github.com/nextbatch/nextbatch/matrix"
+import "github.com/nextbatch/nextbatch/selection/internal/space"
 
-type frankWolfeKernel[T matrix.Float] struct {
-	space   *Space[T]
-	pool    kernelDirectionSearch
-	train   kernelDirectionSearch // of mode TP, otherwise nil
+type frankWolfeKernel struct {
+	space   *Space
+	rows    space.KernelDirections
 	r, s, t float64
 }
 
-func newFrankWolfeKernel[T matrix.Float](s *Space[T]) (Forward, error) {
-	pool, err := s.rows.KernelDirections()
+func newFrankWolfeKernel(s *Space) (Forward, error) {
+	rows, err := s.rows.KernelDirections(s.Mode() == TP)
 	if err != nil {
 		return nil, err
 	}
-	f := &frankWolfeKernel[T]{space: s, pool: pool}
-	train := newMemoryRows(s, &s.train, nil)
-	if s.Mode() == TP {
-		if f.train, err = train.KernelDirections(); err != nil {
-			return nil, err
-		}
-	}
-	for _, one := range f.sets() {
-		f.r = one.Norms(f.r)
-	}
-	if err := f.start(f.pool, s.rows, s.PoolSize()); err != nil || f.train == nil {
-		return f, err
-	}
-	return f, f.start(f.train, train, s.TrainSize())
-}
-
-// sets lists the sets of candidates.
-func (f *frankWolfeKernel[T]) sets() []kernelDirectionSearch {
-	if f.train == nil {
-		return []kernelDirectionSearch{f.pool}
-	}
-	return []kernelDirectionSearch{f.pool, f.train}
-}
-
-// start computes u of the n rows of a set, some rows at a time.
-func (f *frankWolfeKernel[T]) start(one kernelDirectionSearch, of poolRows[T], n int) error {
-	u := matrix.Alloc[float64](n)
-	for from := 0; from < n && !f.space.Cancelled(); from += crossRows {
-		to := min(from+crossRows, n)
-		rows := matrix.Converted[float64](of.Block(from, to))
-		for _, other := range f.sets() {
-			if err := other.AddSums(u[from:to], rows); err != nil {
-				return err
-			}
-		}
-	}
-	one.Start(u)
-	return nil
+	return &frankWolfeKernel{space: s, rows: rows, r: rows.Norms()}, nil
 }
 
 // Add moves v towards each of the rows.
-func (f *frankWolfeKernel[T]) Add(candidates []int) error {
-	for i := range candidates {
+func (f *frankWolfeKernel) Add(candidates []int) error {
+	for _, x := range candidates {
 		if f.space.Cancelled() {
 			return nil
 		}
-		if err := f.add(candidates[i], f.space.float64Rows(candidates[i:i+1])); err != nil {
+		if err := f.add(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *frankWolfeKernel[T]) add(x int, row matrix.Dense[float64]) error {
-	in, at := f.pool, x
-	if x >= f.space.PoolSize() {
-		in, at = f.train, x-f.space.PoolSize()
-	}
-	c, u, v := in.At(at)
+func (f *frankWolfeKernel) add(x int) error {
+	c, u, v := f.rows.At(x)
 	if c == 0 {
 		return nil // it has no direction
 	}
@@ -95,13 +53,8 @@ func (f *frankWolfeKernel[T]) add(x int, row matrix.Dense[float64]) error {
 	gamma := (rc*(u-v) + f.s - f.t) / square
 	f.s = (1-gamma)*(1-gamma)*f.s + 2*(1-gamma)*gamma*rc*v + gamma*gamma*f.r*f.r
 	f.t = (1-gamma)*f.t + gamma*rc*u
-	for _, one := range f.sets() {
-		if err := one.Step(row, 1-gamma, gamma*rc); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.rows.Step(x, 1-gamma, gamma*rc)
 }
 
 // Next returns the row whose direction is closest to the residual.
-func (f *frankWolfeKernel[T]) Next() (Choice, error) { return f.space.chooseDirection(f.pool.Best()) }
+func (f *frankWolfeKernel) Next() (Choice, error) { return f.space.chooseDirection(f.rows.Best()) }

@@ -22,8 +22,8 @@ func TestFullSize(t *testing.T) {
 	for i := range p.Pool.Data {
 		p.Pool.Data[i] *= 1e-4
 	}
-	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{}, selection.BAIT[float64]{},
-		selection.BAIT[float64]{Backward: true}, selection.FrankWolfe[float64]{}} {
+	for _, m := range []selection.Method{selection.MaxDet{}, selection.BAIT{},
+		selection.BAIT{Backward: true}, selection.FrankWolfe{}} {
 		p.Plain = false
 		got := mustSelect(t, m, p)
 		p.Plain = true

@@ -56,8 +56,8 @@ func checkRow(t *testing.T, row goldenRow, p selection.Problem[float64], file, r
 	if name == "fw" {
 		name = "frankwolfe"
 	}
-	methods := selection.Methods[float64]()
-	at := slices.IndexFunc(methods, func(e selection.Entry[float64]) bool { return e.Name == name })
+	methods := selection.Methods()
+	at := slices.IndexFunc(methods, func(e selection.Entry) bool { return e.Name == name })
 	if at < 0 {
 		t.Fatalf("there is no method %q", name)
 	}

@@ -23,7 +23,7 @@ type goldenEntry struct {
 
 // goldenMethod returns the method, the mode and σ² for a name such as
 // bait_fb_p_sigma0.1.
-func goldenMethod(t *testing.T, e goldenEntry) (selection.Method[float64], selection.Mode) {
+func goldenMethod(t *testing.T, e goldenEntry) (selection.Method, selection.Mode) {
 	t.Helper()
 	name, mode := e.Method, selection.P
 	compat := !strings.HasSuffix(name, "_no1e-8")
@@ -36,19 +36,19 @@ func goldenMethod(t *testing.T, e goldenEntry) (selection.Method[float64], selec
 	sigma2 := e.Sigma * e.Sigma
 	switch name {
 	case "maxdet":
-		return selection.MaxDet[float64]{Sigma2: sigma2, In: selection.InKernelSpace}, mode
+		return selection.MaxDet{Sigma2: sigma2, In: selection.InKernelSpace}, mode
 	case "maxdetfs":
-		return selection.MaxDet[float64]{Sigma2: sigma2, In: selection.InFeatureSpace}, mode
+		return selection.MaxDet{Sigma2: sigma2, In: selection.InFeatureSpace}, mode
 	case "bait_f", "bait_fb":
-		return selection.BAIT[float64]{Sigma2: sigma2, Backward: name == "bait_fb", Compat: compat}, mode
+		return selection.BAIT{Sigma2: sigma2, Backward: name == "bait_fb", Compat: compat}, mode
 	case "fw":
-		return selection.FrankWolfe[float64]{In: selection.InFeatureSpace}, mode
+		return selection.FrankWolfe{In: selection.InFeatureSpace}, mode
 	case "fwkernel":
-		return selection.FrankWolfe[float64]{In: selection.InKernelSpace}, mode
+		return selection.FrankWolfe{In: selection.InKernelSpace}, mode
 	case "maxdist":
-		return selection.MaxDist[float64]{}, mode
+		return selection.MaxDist{}, mode
 	case "lcmd":
-		return selection.LCMD[float64]{}, mode
+		return selection.LCMD{}, mode
 	}
 	t.Fatalf("unknown method %s", e.Method)
 	return nil, mode
@@ -61,7 +61,7 @@ func TestGoldenSelections(t *testing.T) {
 	for _, e := range table {
 		t.Run(fmt.Sprintf("%s/%s_b%d", e.Features, e.Method, e.Batch), func(t *testing.T) {
 			m, mode := goldenMethod(t, e)
-			if b, ok := m.(selection.BAIT[float64]); ok && b.Backward && e.Status != nil {
+			if b, ok := m.(selection.BAIT); ok && b.Backward && e.Status != nil {
 				// The published code broke down on the way and kept the first
 				// picks of the forward step.
 				b.Backward = false
@@ -126,7 +126,7 @@ func TestGoldenMaxDiag(t *testing.T) {
 		for _, batch := range []int{16, 64} {
 			p := goldenFeatures(t, set)
 			p.Batch = batch
-			r, err := selection.Select(t.Context(), selection.MaxDiag[float64]{}, p)
+			r, err := selection.Select(t.Context(), selection.MaxDiag{}, p)
 			if err != nil {
 				t.Fatal(err)
 			}

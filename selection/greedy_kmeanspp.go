@@ -8,50 +8,38 @@ package selection
 //
 // over the target distribution, which is the pool unless another one is given.
 
-import (
-	"math"
-
-	"github.com/nextbatch/nextbatch/matrix"
-)
+import "math"
 
 // GreedyKMeansPP draws several rows per step and keeps the best.
-type GreedyKMeansPP[T matrix.Float] struct {
+type GreedyKMeansPP struct {
 	Candidates int // draws per step; zero means 2 + ⌊ln N_batch⌋
 }
 
 // Name returns "greedy-kmeanspp".
-func (GreedyKMeansPP[T]) Name() string { return "greedy-kmeanspp" }
+func (GreedyKMeansPP) Name() string { return "greedy-kmeanspp" }
+
+func (GreedyKMeansPP) traits() traits { return traits{anyUnit: true, onDevice: true} }
 
 // Init starts with no distances.
-func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
+func (m GreedyKMeansPP) Init(s *Space) (Forward, error) {
 	if m.Candidates < 0 {
-		return nil, &MethodError{m.Name(), "the number of candidates must not be negative"}
+		return nil, &MethodError{Method: m.Name(), Reason: "the number of candidates must not be negative"}
 	}
-	f := &greedyKMeansPP[T]{sampler: newSampler(s), candidates: m.Candidates}
+	f := &greedyKMeansPP{sampler: newSampler(s), candidates: m.Candidates}
 	if f.candidates == 0 {
 		f.candidates = 2 + int(math.Log(float64(s.Batch())))
 	}
 	return f, nil
 }
 
-func (GreedyKMeansPP[T]) scaleFree() {}
-
-type greedyKMeansPP[T matrix.Float] struct {
-	*sampler[T]
+type greedyKMeansPP struct {
+	*sampler
 	candidates int
-}
-
-// judged is the set whose distances are to become small.
-func (f *greedyKMeansPP[T]) judged() centreSearch[T] {
-	if f.target != nil {
-		return f.target
-	}
-	return f.pool
 }
 
 // Next draws candidates; the score is the sum of squared distances that the best
 // one leaves, negative, so that more is better.
-func (f *greedyKMeansPP[T]) Next() (Choice, error) {
+func (f *greedyKMeansPP) Next() (Choice, error) {
 	if f.empty() {
 		return f.first()
 	}
@@ -64,8 +52,7 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 		}
 	}
 	sums := make([]float64, 1+len(drawn))
-	rows, diag := f.space.gather(drawn)
-	if err := f.judged().Gains(sums, rows, diag); err != nil {
+	if err := f.rows.Gains(sums, drawn); err != nil {
 		return Choice{}, err
 	}
 	total, gains := sums[0], sums[1:]
@@ -76,5 +63,5 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 		}
 	}
 	left := max(total-gains[best], 0)
-	return Choice{Row: drawn[best], Score: -f.space.inUnits(left, 2), Cluster: f.clusterOf(drawn[best])}, nil
+	return Choice{Row: drawn[best], Score: -f.space.rows.InUnits(left, 2), Cluster: f.clusterOf(drawn[best])}, nil
 }

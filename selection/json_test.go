@@ -29,7 +29,7 @@ func TestResultAsJSON(t *testing.T) {
 		}
 	}
 	p := selection.Problem[float64]{Pool: line(0, 5, 0), Train: line(0), Mode: selection.TP, Batch: 2}
-	r := mustSelect(t, selection.KMeansPP[float64]{}, p)
+	r := mustSelect(t, selection.KMeansPP{}, p)
 	r.Timing = selection.Timing{}
 	r.Picks[1].Row = 0 // drawn at random
 	r.Fallbacks[0].Rows[0] = 0
@@ -48,7 +48,7 @@ func TestResultAsJSON(t *testing.T) {
 func TestRemovalsAsJSON(t *testing.T) {
 	t.Parallel()
 	pool := matrix.FromRows([][]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.2, 0.1}})
-	r := mustSelect(t, selection.BAIT[float64]{Sigma2: 0.1, Backward: true}, selection.Problem[float64]{Pool: pool, Batch: 2})
+	r := mustSelect(t, selection.BAIT{Sigma2: 0.1, Backward: true}, selection.Problem[float64]{Pool: pool, Batch: 2})
 	raw, err := json.Marshal(r.Removed)
 	var list []struct {
 		Row, Picked, Step int

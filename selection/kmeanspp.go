@@ -10,26 +10,24 @@ package selection
 // row of it in proportion to d(x)². If the target is the pool, these are the
 // same as above.
 
-import "github.com/nextbatch/nextbatch/matrix"
-
 // KMeansPP draws rows with probability proportional to their squared distance
 // from the selected ones.
-type KMeansPP[T matrix.Float] struct{}
+type KMeansPP struct{}
 
 // Name returns "kmeanspp".
-func (KMeansPP[T]) Name() string { return "kmeanspp" }
+func (KMeansPP) Name() string { return "kmeanspp" }
+
+func (KMeansPP) traits() traits { return traits{anyUnit: true, onDevice: true} }
 
 // Init starts with no distances.
-func (KMeansPP[T]) Init(s *Space[T]) (Forward, error) {
-	return &kmeansPP[T]{newSampler(s)}, nil
+func (KMeansPP) Init(s *Space) (Forward, error) {
+	return &kmeansPP{newSampler(s)}, nil
 }
 
-func (KMeansPP[T]) scaleFree() {}
-
-type kmeansPP[T matrix.Float] struct{ *sampler[T] }
+type kmeansPP struct{ *sampler }
 
 // Next draws a row; its score is the squared distance.
-func (f *kmeansPP[T]) Next() (Choice, error) {
+func (f *kmeansPP) Next() (Choice, error) {
 	if f.empty() {
 		return f.first()
 	}
@@ -37,6 +35,6 @@ func (f *kmeansPP[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	dist, _ := f.pool.At(row)
-	return Choice{Row: row, Score: f.space.inUnits(float64(dist), 2), Cluster: f.clusterOf(row)}, nil
+	dist, _ := f.rows.At(row)
+	return Choice{Row: row, Score: f.space.rows.InUnits(dist, 2), Cluster: f.clusterOf(row)}, nil
 }

@@ -95,16 +95,16 @@ func TestFallbackAndReportHearTheContext(t *testing.T) {
 	steps := 0
 	p := Problem[float64]{Pool: matrix.New[float64](5000, 2), Train: matrix.New[float64](3, 2), Batch: 5000, Mode: TP,
 		Progress: func(int, int) { steps++ }}
-	if _, err := Select(&stopping{t.Context(), 100}, KMeansPP[float64]{}, p); err != context.Canceled || steps > 100 {
+	if _, err := Select(&stopping{t.Context(), 100}, KMeansPP{}, p); err != context.Canceled || steps > 100 {
 		t.Errorf("%d rows were filled in, error %v", steps, err)
 	}
 	const many = 1 << 30
 	whole := &stopping{t.Context(), many}
-	if _, err := Select(whole, Random[float64]{}, p); err != nil {
+	if _, err := Select(whole, Random{}, p); err != nil {
 		t.Fatal(err)
 	}
 	steps = 0
-	if _, err := Select(&stopping{t.Context(), many - whole.asks - 5}, Random[float64]{}, p); err != context.Canceled || steps != 5000 {
+	if _, err := Select(&stopping{t.Context(), many - whole.asks - 5}, Random{}, p); err != context.Canceled || steps != 5000 {
 		t.Errorf("after %d steps, error %v", steps, err)
 	}
 }

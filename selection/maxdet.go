@@ -7,11 +7,9 @@ package selection
 //
 // Two implementations: maxdet_features.go and maxdet_kernel.go.
 
-import "github.com/nextbatch/nextbatch/matrix"
-
 // MaxDet selects the row of largest variance after conditioning on the selected
 // ones.
-type MaxDet[T matrix.Float] struct {
+type MaxDet struct {
 	Sigma2 float64        // the noise variance σ²; zero means DefaultSigma2
 	In     Implementation // zero chooses by cost
 }
@@ -26,13 +24,18 @@ const (
 )
 
 // Name returns "maxdet".
-func (MaxDet[T]) Name() string { return "maxdet" }
+func (MaxDet) Name() string { return "maxdet" }
+
+func (m MaxDet) traits() traits {
+	inFeatures := m.In != InKernelSpace
+	return traits{scored: true, onDevice: inFeatures, readsSingle: inFeatures}
+}
 
 // Init chooses the implementation. A step in feature space reads all features once; a
 // step in kernel space computes kernel values with one row, which takes as much if rows
 // are features, and then reads one number per row and selected row. So with explicit
 // features, feature space is never slower.
-func (m MaxDet[T]) Init(s *Space[T]) (Forward, error) {
+func (m MaxDet) Init(s *Space) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
@@ -40,7 +43,7 @@ func (m MaxDet[T]) Init(s *Space[T]) (Forward, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.In == InKernelSpace || m.In == ByCost && s.kernel != nil {
+	if m.In == InKernelSpace || m.In == ByCost && !s.rows.Explicit() {
 		return newMaxDetKernel(s, m.Name(), sigma2)
 	}
 	return newMaxDetFeatures(s, m.Name(), sigma2)

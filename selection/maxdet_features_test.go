@@ -15,11 +15,11 @@ func TestMaxDetMayWait(t *testing.T) {
 		for _, mode := range []Mode{P, TP} {
 			p.Mode, p.Plain = mode, true
 			p.Constraints = Constraints{Exclude: []int{1, 700}, Require: []int{4, 2}}
-			want, err := selectCounted(t.Context(), MaxDet[float64]{}, p)
+			want, err := selectCounted(t.Context(), MaxDet{}, p)
 			must(t, err)
 			p.Plain = false
 			for threads := range 2 {
-				got, err := selectCounted(linalg.WithThreads(t.Context(), threads), MaxDet[float64]{}, p)
+				got, err := selectCounted(linalg.WithThreads(t.Context(), threads), MaxDet{}, p)
 				must(t, err)
 				if !slices.Equal(got.Picks, want.Picks) {
 					t.Errorf("%s, %s: %v, plain %v", name, mode, got.Rows(), want.Rows())

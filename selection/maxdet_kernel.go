@@ -19,29 +19,29 @@ package selection
 import (
 	"math"
 
-	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/posterior"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
-type maxDetKernel[T matrix.Float] struct {
-	space    *Space[T]
+type maxDetKernel struct {
+	space    *Space
 	name     string
 	sigma2   float64
-	pool     pivotSearch
+	rows     space.Pivots
 	selected []int
 	largest  float64 // the largest k(x, x)
 	best     float64 // the largest known variance
 	accuracy accuracy
-	precise  *preciseKernel[T] // replaces pool, once set
-	features Forward           // replaces everything, once set
+	precise  *preciseKernel // replaces rows, once set
+	features Forward        // replaces everything, once set
 }
 
-func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
-	pool, err := s.rows.Pivots(sigma2)
+func newMaxDetKernel(s *Space, name string, sigma2 float64) (Forward, error) {
+	rows, err := s.rows.Pivots(sigma2)
 	if err != nil {
 		return nil, err
 	}
-	f := &maxDetKernel[T]{space: s, name: name, sigma2: sigma2, pool: pool, largest: pool.Prior()}
+	f := &maxDetKernel{space: s, name: name, sigma2: sigma2, rows: rows, largest: rows.Prior()}
 	f.best = f.largest
 	// The variance is what c has beyond σ², so errors of both count.
 	off := roundingsEach * unitRoundoff * (f.largest + sigma2)
@@ -51,18 +51,18 @@ func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (
 
 // Next returns the row of largest variance; its score is the variance without
 // the noise.
-func (f *maxDetKernel[T]) Next() (Choice, error) {
+func (f *maxDetKernel) Next() (Choice, error) {
 	if f.features != nil {
 		return f.features.Next()
 	}
 	if f.precise != nil {
 		return f.nextPrecisely()
 	}
-	top, err := f.pool.Best()
+	top, err := f.rows.Best()
 	if err != nil {
 		return Choice{}, err
 	}
-	best := max(top.score-f.sigma2, 0)
+	best := max(top.Score-f.sigma2, 0)
 	f.lower(best)
 	if f.accuracy.lost(best) {
 		if err := f.refresh(); err != nil {
@@ -70,35 +70,35 @@ func (f *maxDetKernel[T]) Next() (Choice, error) {
 		}
 		return f.Next()
 	}
-	return Choice{Row: top.row, Score: f.space.perCost(top.row, best), Tied: best == 0}, nil
+	return Choice{Row: top.Row, Score: f.space.perCost(top.Row, best), Tied: best == 0}, nil
 }
 
 // lower is that of maxDetFeatures.
-func (f *maxDetKernel[T]) lower(best float64) {
+func (f *maxDetKernel) lower(best float64) {
 	if f.space.price == nil {
 		f.best = best
 	}
 }
 
-func (f *maxDetKernel[T]) nextPrecisely() (Choice, error) {
-	best, err := f.precise.pool.Best()
+func (f *maxDetKernel) nextPrecisely() (Choice, error) {
+	best, err := f.precise.rows.Best()
 	if err != nil {
 		return Choice{}, err
 	}
-	if unitRoundoff*f.largest > tolerance*best.score {
+	if unitRoundoff*f.largest > tolerance*best.Score {
 		return Choice{}, f.refusal()
 	}
-	return Choice{Row: best.row, Score: f.space.perCost(best.row, best.score), Tied: best.score == 0}, nil
+	return Choice{Row: best.Row, Score: f.space.perCost(best.Row, best.Score), Tied: best.Score == 0}, nil
 }
 
-func (f *maxDetKernel[T]) refusal() error {
+func (f *maxDetKernel) refusal() error {
 	return &PrecisionError{Method: f.name, Largest: f.largest}
 }
 
 // refresh starts over with all selected rows and more digits.
-func (f *maxDetKernel[T]) refresh() (err error) {
-	f.pool = nil
-	if f.space.kernel == nil {
+func (f *maxDetKernel) refresh() (err error) {
+	f.rows = nil
+	if f.space.rows.Explicit() {
 		if f.features, err = newMaxDetFeatures(f.space, f.name, f.sigma2); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (f *maxDetKernel[T]) refresh() (err error) {
 	return f.addPrecisely(f.selected)
 }
 
-func (f *maxDetKernel[T]) addPrecisely(candidates []int) error {
+func (f *maxDetKernel) addPrecisely(candidates []int) error {
 	done, err := f.precise.add(candidates)
 	if err == nil && !done {
 		err = f.refusal()
@@ -119,7 +119,7 @@ func (f *maxDetKernel[T]) addPrecisely(candidates []int) error {
 }
 
 // Add adds the training rows, which come first, as one block.
-func (f *maxDetKernel[T]) Add(candidates []int) error {
+func (f *maxDetKernel) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
 	switch {
 	case f.features != nil:
@@ -137,40 +137,24 @@ func (f *maxDetKernel[T]) Add(candidates []int) error {
 	return nil
 }
 
-func (f *maxDetKernel[T]) addTrain(candidates []int) error {
-	rows := f.space.float64Rows(candidates)
-	l, err := f.space.gram(rows)
+func (f *maxDetKernel) addTrain(candidates []int) error {
+	rows := f.space.rows.Float64(candidates)
+	l, err := f.space.rows.Gram(rows)
 	if err != nil {
 		return err
 	}
-	if !choleskyOf(f.space.team, l, f.sigma2) {
+	if !posterior.Cholesky(f.space.rows.Team(), l, f.sigma2) {
 		return f.refresh()
 	}
 	for i := range l.Rows {
 		f.accuracy.step(f.best, l.At(i, i)*l.At(i, i))
 	}
-	return f.pool.AddMany(rows, l)
+	return f.rows.AddMany(rows, l)
 }
 
-func (f *maxDetKernel[T]) add(x int) error {
-	column, c := f.pool.Column(x)
+func (f *maxDetKernel) add(x int) error {
+	column, c := f.rows.Column(x)
 	gamma2 := max(c, f.sigma2) // less than σ² is a rounding error
 	f.accuracy.step(f.best, gamma2)
-	return f.pool.Add(f.space.float64Rows([]int{x}), x, column, 1/math.Sqrt(gamma2))
-}
-
-// gram returns the kernel matrix of rows in float64, which is then the type of the space.
-func (s *Space[T]) gram(rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
-	k := matrix.New[float64](rows.Rows, rows.Rows)
-	in64 := any(s).(*Space[float64])
-	return k, in64.cross(k, rows, rows)
-}
-
-// cross computes kernel values; without a kernel rows are features.
-func (s *Space[T]) cross(dst, a, b matrix.Dense[T]) error {
-	if s.kernel != nil {
-		return s.kernel.Cross(s.ctx, dst, a, b)
-	}
-	linalg.Gemm(s.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
-	return nil
+	return f.rows.Add(f.space.rows.Float64([]int{x}), x, column, 1/math.Sqrt(gamma2))
 }

@@ -4,27 +4,27 @@ package selection
 //
 //	NEXT = argmax_{x in X_rem} k(x, x)
 
-import "github.com/nextbatch/nextbatch/matrix"
-
 // MaxDiag selects the rows of largest k(x, x).
-type MaxDiag[T matrix.Float] struct{}
+type MaxDiag struct{}
 
 // Name returns "maxdiag".
-func (MaxDiag[T]) Name() string { return "maxdiag" }
+func (MaxDiag) Name() string { return "maxdiag" }
 
-func (MaxDiag[T]) scaleFree() {}
+func (MaxDiag) traits() traits {
+	return traits{anyUnit: true, scored: true, onDevice: true, byDiag: true}
+}
 
 // Init starts with nothing: k(x, x) does not depend on what is selected.
-func (m MaxDiag[T]) Init(s *Space[T]) (Forward, error) {
+func (m MaxDiag) Init(s *Space) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	return maxDiag[T]{s}, nil
+	return maxDiag{s}, nil
 }
 
-type maxDiag[T matrix.Float] struct{ space *Space[T] }
+type maxDiag struct{ space *Space }
 
-func (f maxDiag[T]) Add([]int) error { return nil }
+func (f maxDiag) Add([]int) error { return nil }
 
 // Next returns the open row of largest k(x, x), which is its score.
-func (f maxDiag[T]) Next() (Choice, error) { return f.space.largest() }
+func (f maxDiag) Next() (Choice, error) { return f.space.largest() }

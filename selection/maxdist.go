@@ -6,32 +6,32 @@ package selection
 //	NEXT = argmax_{x in X_rem} min_{x' in X_sel} d_k(x, x'),
 //	       argmax_{x in X_rem} k(x, x) as long as nothing is selected.
 
-import "github.com/nextbatch/nextbatch/matrix"
-
 // MaxDist selects the row that is farthest from all selected ones.
-type MaxDist[T matrix.Float] struct{}
+type MaxDist struct{}
 
 // Name returns "maxdist".
-func (MaxDist[T]) Name() string { return "maxdist" }
+func (MaxDist) Name() string { return "maxdist" }
+
+func (MaxDist) traits() traits {
+	return traits{anyUnit: true, scored: true, replayable: true, onDevice: true}
+}
 
 // Init starts with no distances.
-func (m MaxDist[T]) Init(s *Space[T]) (Forward, error) {
+func (m MaxDist) Init(s *Space) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	return &maxDist[T]{newClusters(s, SquaredDistance, false)}, nil
+	return &maxDist{newClusters(s, SquaredDistance, false)}, nil
 }
 
-func (MaxDist[T]) scaleFree() {}
-
-type maxDist[T matrix.Float] struct{ *clusters[T] }
+type maxDist struct{ *clusters }
 
 // Next returns the farthest row; its score is the squared distance.
-func (f *maxDist[T]) Next() (Choice, error) {
+func (f *maxDist) Next() (Choice, error) {
 	if f.empty() {
 		return f.firstByDiag()
 	}
-	c, err := f.space.choose(f.pool.Farthest())
+	c, err := f.space.choose(f.rows.Farthest())
 	if err != nil {
 		return c, err
 	}

@@ -1,19 +1,18 @@
 package selection
 
-import "github.com/nextbatch/nextbatch/matrix"
-
 // Method is a selection method. A value holds its settings; the state of a run is in
 // the Forward that Init returns.
 //
 // To add a method, write a type with these two methods and a Forward with Add
-// and Next; Select does the rest.
-type Method[T matrix.Float] interface {
+// and Next; Select does the rest. Rows may be in float32 or in float64: a method sees
+// numbers in float64 either way.
+type Method interface {
 	// Name is the method's name, as in a spec.
 	Name() string
 	// Init starts a selection on the rows of s: INIT of the paper's template.
 	// It is called once per selection, and all methods of what it returns are
 	// called from the same goroutine. s is valid until the selection ends.
-	Init(s *Space[T]) (Forward, error)
+	Init(s *Space) (Forward, error)
 }
 
 // Forward is the state of a selection in progress: ADD and NEXT of the paper's
@@ -56,3 +55,29 @@ type Backward interface {
 	// Remove takes a row back.
 	Remove(row int) error
 }
+
+// traits are what Select knows about a method of this package before Init. Methods of others
+// have none: their rows are in memory, in one process, in the caller's unit.
+type traits struct {
+	anyUnit     bool // its picks do not change if all features are multiplied by one number
+	noKernel    bool // it uses no kernel
+	scored      bool // its score can be divided by costs (percost.go)
+	replayable  bool // Next changes no number that a later pick depends on (resume.go)
+	onDevice    bool // it searches on a device, too
+	byDiag      bool // it asks for nothing but the largest k(x, x)
+	moments     bool // it asks for second moments of the rows
+	readsSingle bool // it takes Problem.Single
+}
+
+// described is a method of this package.
+type described interface{ traits() traits }
+
+func traitsOf(m Method) traits {
+	if ours, ok := m.(described); ok {
+		return ours.traits()
+	}
+	return traits{}
+}
+
+// ReadsSingle reports whether a method takes Problem.Single.
+func ReadsSingle(m Method) bool { return traitsOf(m).readsSingle }

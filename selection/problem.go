@@ -1,13 +1,17 @@
 package selection
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Mode says which rows count as selected from the start.
@@ -30,9 +34,9 @@ func (m Mode) String() string {
 type Problem[T matrix.Float] struct {
 	Pool  matrix.Dense[T] // one row per candidate
 	Train matrix.Dense[T] // labelled rows; needed in mode TP, used by BAIT and in the report otherwise
-	// Placed are the features of the pool on a device, instead of Pool (Embed). Select
+	// Placed are the features of the pool on a device, instead of Pool (place.Embed). Select
 	// does not close them.
-	Placed DeviceFeatures[T]
+	Placed place.DeviceFeatures[T]
 
 	// InFile says that Pool is mapped from a file. Its rows are then never copied: rows
 	// that would have to be scaled are an error.
@@ -101,35 +105,96 @@ type Constraints struct {
 	PerGroup int
 }
 
-// check returns everything that is wrong with the problem, whose pool has so many rows on
-// all ranks together.
-func (p *Problem[T]) check(pool int) error {
-	var c complaints
+// question is a problem without its rows.
+type question struct {
+	shapes      shapes
+	mode        Mode
+	pending     []int
+	batch       int
+	seed        uint64
+	weights     []float64
+	constraints Constraints
+	progress    func(step, of int)
+	picked      func(Choice)
+	resume      []Choice
+	plain       bool
+}
+
+// shapes are those of the rows of a problem, and what else their check needs.
+type shapes struct {
+	pool, train, target              matrix.Shape // of the pool wherever it is
+	memory, placed, single, isKernel bool         // which pools there are, and a kernel
+	float32                          bool
+}
+
+// questionOf and sourceOf take a problem apart. They are functions: methods of Problem would be
+// compiled wherever one is made.
+func questionOf[T matrix.Float](p *Problem[T]) question {
 	p.Pool.MustBeValid("selection.Select, pool")
 	p.Single.MustBeValid("selection.Select, single")
 	p.Train.MustBeValid("selection.Select, train")
 	p.Aims.Rows.MustBeValid("selection.Select, target")
-	cols := p.shape().Cols
-	c.when(p.Placed != nil && (p.Pool.Rows > 0 || p.Kernel != nil), "Placed", "features on a device exclude a pool in memory and a kernel")
+	var zero T
+	of := shapes{pool: p.Pool.Shape(), train: p.Train.Shape(), target: p.Aims.Rows.Shape(),
+		memory: p.Pool.Rows > 0, placed: p.Placed != nil, single: p.Single.Rows > 0, isKernel: p.Kernel != nil, float32: unsafe.Sizeof(zero) == 4}
+	switch {
+	case of.placed:
+		of.pool = p.Placed.Shape()
+	case of.single:
+		of.pool = p.Single.Shape()
+	}
+	return question{of, p.Mode, p.Pending, p.Batch, p.Seed, p.Aims.Weights, p.Constraints, p.Progress, p.Picked, p.Resume, p.Plain}
+}
+
+func sourceOf[T matrix.Float](p *Problem[T], q *question, use space.Use) space.Source[T] {
+	return space.Source[T]{Pool: p.Pool, Train: p.Train, Target: p.Aims.Rows, Placed: p.Placed, InFile: p.InFile, Single: p.Single, Kernel: p.Kernel,
+		Weights: q.weights, Price: q.price(), Use: use}
+}
+
+// fetchPlaced fetches features that are on a device, unless the method searches them
+// there.
+func fetchPlaced[T matrix.Float](ctx context.Context, p *Problem[T], there bool) (err error) {
+	if d := place.DeviceOf(ctx); p.Placed == nil || d != nil && p.Placed.On() == d && !p.Plain && there {
+		return nil
+	}
+	p.Pool, err = place.Fetched(p.Placed)
+	p.Placed = nil
+	return err
+}
+
+// price is what scores are divided by; nil: by nothing.
+func (q *question) price() []float64 {
+	if !q.constraints.PerCost {
+		return nil
+	}
+	return q.constraints.Cost
+}
+
+// check returns everything that is wrong with the problem, whose pool has so many rows on
+// all ranks together.
+func (q *question) check(pool int) error {
+	var c complaints
+	of, cols := q.shapes, q.shapes.pool.Cols
+	c.when(of.placed && (of.memory || of.isKernel), "Placed", "features on a device exclude a pool in memory and a kernel")
 	c.when(pool == 0, "Pool", "the pool is empty")
 	c.when(pool > 0 && cols == 0, "Pool", "the rows of the pool have no columns")
-	c.when(p.Single.Rows > 0 && (p.Pool.Rows > 0 || p.Placed != nil || p.Kernel != nil || isFloat32[T]()), "Single", "it goes with features in float64, and with no other pool")
-	c.when(p.Batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", p.Batch)
-	c.when(p.Mode != P && p.Mode != TP, "Mode", "there is no mode %d", p.Mode)
-	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, but there are none")
-	c.when(p.Train.Rows > 0 && p.Train.Cols != cols, "Train",
-		"training rows have %d columns, pool rows %d", p.Train.Cols, cols)
-	p.checkAims(&c, pool)
-	p.checkPending(&c, pool)
-	p.Constraints.check(&c, pool, p.Batch)
+	c.when(of.single && (of.memory || of.placed || of.isKernel || of.float32), "Single", "it goes with features in float64, and with no other pool")
+	c.when(q.batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", q.batch)
+	c.when(q.mode != P && q.mode != TP, "Mode", "there is no mode %d", q.mode)
+	c.when(q.mode == TP && of.train.Rows == 0, "Train", "mode TP counts the training rows as selected, but there are none")
+	c.when(of.train.Rows > 0 && of.train.Cols != cols, "Train",
+		"training rows have %d columns, pool rows %d", of.train.Cols, cols)
+	q.checkAims(&c, pool)
+	q.checkPending(&c, pool)
+	q.constraints.check(&c, pool, q.batch)
 	return errors.Join(c...)
 }
 
-func (p *Problem[T]) checkAims(c *complaints, pool int) {
-	rows, weights := p.Aims.Rows, p.Aims.Weights
+func (q *question) checkAims(c *complaints, pool int) {
+	rows, weights := q.shapes.target, q.weights
 	c.when(rows.Rows > 0 && weights != nil, "Aims", "target rows and weights of pool rows exclude each other")
-	c.when(rows.Rows > 0 && rows.Cols != p.shape().Cols, "Aims.Rows",
-		"target rows have %d columns, pool rows %d", rows.Cols, p.shape().Cols)
+	c.when(rows.Rows > 0 && rows.Cols != q.shapes.pool.Cols, "Aims.Rows",
+		"target rows have %d columns, pool rows %d", rows.Cols, q.shapes.pool.Cols)
 	checkNumbers(c, "Aims.Weights", weights, pool)
 	c.when(weights != nil && !anyPositive(weights), "Aims.Weights", "no weight is positive")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-func mustSelect[T matrix.Float](t *testing.T, m selection.Method[T], p selection.Problem[T]) *selection.Result {
+func mustSelect[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem[T]) *selection.Result {
 	t.Helper()
 	r, err := selection.Select(t.Context(), m, p)
 	must(t, err)
@@ -44,12 +44,12 @@ func TestTPIsPOnThePosterior(t *testing.T) {
 	t.Parallel()
 	const s2 = 1e-2
 	methods := map[string]struct {
-		m selection.Method[float64]
+		m selection.Method
 		o func() selectiontest.Oracle
 	}{
-		"maxdet":  {selection.MaxDet[float64]{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: s2} }},
-		"bait-f":  {selection.BAIT[float64]{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
-		"bait-fb": {selection.BAIT[float64]{Sigma2: s2, Backward: true}, func() selectiontest.Oracle { return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}} }},
+		"maxdet":  {selection.MaxDet{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: s2} }},
+		"bait-f":  {selection.BAIT{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
+		"bait-fb": {selection.BAIT{Sigma2: s2, Backward: true}, func() selectiontest.Oracle { return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}} }},
 	}
 	for name, method := range methods {
 		for _, c := range selectiontest.Cases() {
@@ -66,8 +66,8 @@ func TestOneRowIsTheLargestDiagonal(t *testing.T) {
 	for _, c := range selectiontest.Cases() {
 		p := c.Problem
 		p.Batch = 1
-		want := mustSelect(t, selection.MaxDiag[float64]{}, p).Rows()
-		for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.MaxDist[float64]{}, selection.MaxDet[float64]{}} {
+		want := mustSelect(t, selection.MaxDiag{}, p).Rows()
+		for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.MaxDet{}} {
 			if got := mustSelect(t, m, p).Rows(); !slices.Equal(got, want) {
 				t.Errorf("%s, %s: %v, want %v", c.Name, m.Name(), got, want)
 			}
@@ -86,13 +86,13 @@ func (h hidden) Diag(ctx context.Context, dst []float64, a matrix.Dense[float64]
 func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 	t.Parallel()
 	methods := map[string]struct {
-		m selection.Method[float64]
+		m selection.Method
 		o func() selectiontest.Oracle
 	}{
-		"maxdet":     {selection.MaxDet[float64]{}, func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }},
-		"frankwolfe": {selection.FrankWolfe[float64]{}, func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }},
-		"maxdist":    {selection.MaxDist[float64]{}, func() selectiontest.Oracle { return &selectiontest.MaxDist{} }},
-		"lcmd":       {selection.LCMD[float64]{}, func() selectiontest.Oracle { return &selectiontest.LCMD{} }},
+		"maxdet":     {selection.MaxDet{}, func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }},
+		"frankwolfe": {selection.FrankWolfe{}, func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }},
+		"maxdist":    {selection.MaxDist{}, func() selectiontest.Oracle { return &selectiontest.MaxDist{} }},
+		"lcmd":       {selection.LCMD{}, func() selectiontest.Oracle { return &selectiontest.LCMD{} }},
 	}
 	for name, method := range methods {
 		for _, c := range selectiontest.Cases() {
@@ -125,7 +125,7 @@ func TestMaxDistCovers(t *testing.T) {
 			p.Mode, p.Batch = mode, min(4, p.Pool.Rows)
 			p.Pool = p.Pool.Slice(0, min(12, p.Pool.Rows))
 			p.Batch = min(p.Batch, p.Pool.Rows)
-			got := radius(p, mustSelect(t, selection.MaxDist[float64]{}, p).Rows())
+			got := radius(p, mustSelect(t, selection.MaxDist{}, p).Rows())
 			best := math.Inf(1)
 			for mask := range uint(1) << p.Pool.Rows {
 				if bits.OnesCount(mask) == p.Batch {
@@ -183,7 +183,7 @@ func TestBatchBALDGrows(t *testing.T) {
 	t.Parallel()
 	const s2 = 1e-2
 	for _, c := range selectiontest.Cases() {
-		r := mustSelect(t, selection.MaxDet[float64]{Sigma2: s2}, c.Problem)
+		r := mustSelect(t, selection.MaxDet{Sigma2: s2}, c.Problem)
 		before := 0.0
 		for i, pick := range r.Picks {
 			after := information(c.Problem.Pool, r.Rows()[:i+1], s2)
@@ -231,7 +231,7 @@ func TestBAITScoreIsTheDropInVariance(t *testing.T) {
 	t.Parallel()
 	const s2 = 1e-2
 	p := selectiontest.Cases()[0].Problem
-	r := mustSelect(t, selection.BAIT[float64]{Sigma2: s2}, p)
+	r := mustSelect(t, selection.BAIT{Sigma2: s2}, p)
 	before := totalVariance(t, p, nil, s2)
 	for i, pick := range r.Picks {
 		after := totalVariance(t, p, r.Rows()[:i+1], s2)
@@ -297,18 +297,18 @@ func TestDrawsFollowTheirProbabilities(t *testing.T) {
 		weighted[i] /= sum
 	}
 	same := selection.Aims[float64]{Rows: p.Pool}
-	mustFollow(t, "random", selection.Random[float64]{}, p, uniform)
-	mustFollow(t, "k-means++, P", selection.KMeansPP[float64]{}, p, uniform)
+	mustFollow(t, "random", selection.Random{}, p, uniform)
+	mustFollow(t, "k-means++, P", selection.KMeansPP{}, p, uniform)
 	p.Mode = selection.TP
-	mustFollow(t, "k-means++, TP", selection.KMeansPP[float64]{}, p, byDistance)
-	mustFollow(t, "greedy k-means++ with one draw", selection.GreedyKMeansPP[float64]{Candidates: 1}, p, byDistance)
+	mustFollow(t, "k-means++, TP", selection.KMeansPP{}, p, byDistance)
+	mustFollow(t, "greedy k-means++ with one draw", selection.GreedyKMeansPP{Candidates: 1}, p, byDistance)
 	p.Aims = same
-	mustFollow(t, "the pool as target", selection.KMeansPP[float64]{}, p, byDistance)
+	mustFollow(t, "the pool as target", selection.KMeansPP{}, p, byDistance)
 	p.Aims = selection.Aims[float64]{Weights: weights}
-	mustFollow(t, "weights", selection.KMeansPP[float64]{}, p, weighted)
+	mustFollow(t, "weights", selection.KMeansPP{}, p, weighted)
 }
 
-func mustFollow(t *testing.T, what string, m selection.Method[float64], p selection.Problem[float64], want []float64) {
+func mustFollow(t *testing.T, what string, m selection.Method, p selection.Problem[float64], want []float64) {
 	t.Helper()
 	const draws = 3000
 	counts := make([]float64, len(want))
@@ -347,7 +347,7 @@ func TestGreedyDrawsKeepTheBest(t *testing.T) {
 			if p.Kernel = nil; hide {
 				p.Kernel = hidden{kernel.NewLinear[float64](p.Pool.Cols)}
 			}
-			pick := mustSelect(t, selection.GreedyKMeansPP[float64]{Candidates: 3000}, p).Picks[0]
+			pick := mustSelect(t, selection.GreedyKMeansPP{Candidates: 3000}, p).Picks[0]
 			best, least := -1, math.Inf(1)
 			for row := range p.Pool.Rows {
 				if left := leftOver(p, row); left < least {

@@ -80,7 +80,7 @@ func (g *group) Gather(all, own []byte) error {
 }
 
 // across selects on ranks that start at the given rows of the pool.
-func across[T matrix.Float](t *testing.T, m Method[T], p Problem[T], cuts ...int) ([]*Result, []error) {
+func across[T matrix.Float](t *testing.T, m Method, p Problem[T], cuts ...int) ([]*Result, []error) {
 	ranks, ends := newGroup(len(cuts)), append(cuts[1:len(cuts):len(cuts)], p.Pool.Rows)
 	results, errs := make([]*Result, len(cuts)), make([]error, len(cuts))
 	var running sync.WaitGroup
@@ -112,9 +112,9 @@ func TestRanksSelectTheSame(t *testing.T) {
 // sameOnAnyNumber cuts a pool into 1, 2, 3, 4 and 7 shares of unequal lengths, one of them empty.
 func sameOnAnyNumber(t *testing.T) {
 	kind := hardrows.All()["decaying"]
-	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*sumBlock+123, 5, 1), Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
-	const b = sumBlock
-	for _, e := range Methods[float32]() {
+	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*Block+123, 5, 1), Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
+	const b = Block
+	for _, e := range Methods() {
 		if !slices.Contains([]string{"lcmd", "maxdist", "kmeanspp", "maxdet", "bait-f", "frankwolfe", "random"}, e.Name) {
 			continue
 		}
@@ -130,25 +130,25 @@ func sameOnAnyNumber(t *testing.T) {
 // is smaller. After three picks a kernel of rank 3 leaves so little variance that MaxDet
 // needs twice as many digits.
 func sameInKernelSpace(t *testing.T) {
-	pool, train := matrix.New[float64](sumBlock+500, 3), matrix.New[float64](30, 3)
+	pool, train := matrix.New[float64](Block+500, 3), matrix.New[float64](30, 3)
 	rng.FillNormal(rng.New(1, "ranks test"), pool.Data)
 	rng.FillNormal(rng.New(2, "ranks test"), train.Data)
-	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, sumBlock}, Require: []int{3, sumBlock + 7}}}
+	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, Block}, Require: []int{3, Block + 7}}}
 	laplace, err := kernel.NewLaplace[float64](3, 1)
 	must(t, err)
-	maxDet, frankWolfe := MaxDet[float64]{Sigma2: 5e-8, In: InKernelSpace}, FrankWolfe[float64]{In: InKernelSpace}
+	maxDet, frankWolfe := MaxDet{Sigma2: 5e-8, In: InKernelSpace}, FrankWolfe{In: InKernelSpace}
 	for _, c := range []struct {
 		name string
 		k    kernel.Kernel[float64]
 		mode Mode
-		m    Method[float64]
+		m    Method
 	}{
 		{"features", nil, P, maxDet}, {"features", nil, TP, maxDet}, {"laplace", laplace, P, maxDet}, {"laplace", laplace, TP, maxDet},
 		{"rank 3", lowRank{kernel.NewLinear[float64](3)}, P, maxDet}, {"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, maxDet},
 		{"features", nil, P, frankWolfe}, {"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, frankWolfe},
 	} {
 		p.Kernel, p.Mode = c.k, c.mode
-		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) { cutIntoRanks(t, c.m, p, []int{0, sumBlock}) })
+		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) { cutIntoRanks(t, c.m, p, []int{0, Block}) })
 	}
 }
 
@@ -169,13 +169,13 @@ func (k lowRank) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) err
 
 func sameOverRanks[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 	rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](kind, n, 24, seed) }
-	p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Batch: 8, Seed: 5, Pending: []int{7, 2*sumBlock + 1},
-		Constraints: Constraints{Exclude: []int{0, sumBlock, 40000}, Require: []int{3, 2 * sumBlock}}}
-	aims := map[Mode]Aims[T]{P: {Rows: rows(sumBlock+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
+	p := Problem[T]{Pool: rows(3*Block+500, 1), Train: rows(40, 2), Batch: 8, Seed: 5, Pending: []int{7, 2*Block + 1},
+		Constraints: Constraints{Exclude: []int{0, Block, 40000}, Require: []int{3, 2 * Block}}}
+	aims := map[Mode]Aims[T]{P: {Rows: rows(Block+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
 	for i := range p.Pool.Rows {
 		aims[TP].Weights[i] = 1 / float64(1+i%7)
 	}
-	for _, e := range Methods[T]() {
+	for _, e := range Methods() {
 		for _, p.Mode = range []Mode{P, TP} {
 			p.Aims = Aims[T]{}
 			if e.Aims {
@@ -186,14 +186,14 @@ func sameOverRanks[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 				c.Cost, c.Budget = aims[TP].Weights, 1e9
 			}
 			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) {
-				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0, sumBlock, 3 * sumBlock})
+				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0, Block, 3 * Block})
 			})
 		}
 	}
 }
 
 // cutIntoRanks compares all ranks with one process, for each way to cut the pool.
-func cutIntoRanks[T matrix.Float](t *testing.T, m Method[T], p Problem[T], ways ...[]int) {
+func cutIntoRanks[T matrix.Float](t *testing.T, m Method, p Problem[T], ways ...[]int) {
 	want, err := Select(t.Context(), m, p)
 	must(t, err)
 	for _, cuts := range ways {
@@ -209,7 +209,7 @@ func cutIntoRanks[T matrix.Float](t *testing.T, m Method[T], p Problem[T], ways 
 
 // TestRanksEndTogether cancels one rank, and gives one a row that is not finite: all of them end.
 func TestRanksEndTogether(t *testing.T) {
-	p := Problem[float32]{Pool: matrix.New[float32](2*sumBlock, 3), Batch: 50}
+	p := Problem[float32]{Pool: matrix.New[float32](2*Block, 3), Batch: 50}
 	rng.FillNormal(rng.New(1, "ranks test"), p.Pool.Data)
 	for name, c := range map[string]struct {
 		want  error
@@ -230,14 +230,14 @@ func TestRanksEndTogether(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					own := p
-					own.Pool = p.Pool.Slice(i*sumBlock, (i+1)*sumBlock).Clone()
+					own.Pool = p.Pool.Slice(i*Block, (i+1)*Block).Clone()
 					if i == 1 && c.spoil == nil {
 						own.Pool.Set(5, 1, float32(math.NaN()))
 					}
 					if i == 1 && c.spoil != nil {
 						own.Progress = func(step, _ int) { c.spoil(cancel, step) }
 					}
-					_, errs[i] = SelectAcross(ctx, rank, LCMD[float32]{}, own)
+					_, errs[i] = SelectAcross(ctx, rank, LCMD{}, own)
 				})
 			}
 			running.Wait()
@@ -245,7 +245,7 @@ func TestRanksEndTogether(t *testing.T) {
 				if err == nil || c.want != nil && !errors.Is(err, c.want) {
 					t.Errorf("rank %d ends with %v, want %v", i, err, c.want)
 				}
-				if c.want == nil && !strings.Contains(err.Error(), fmt.Sprintf("row %d", sumBlock+5)) {
+				if c.want == nil && !strings.Contains(err.Error(), fmt.Sprintf("row %d", Block+5)) {
 					t.Errorf("rank %d: %v, which does not name the row as the whole pool numbers it", i, err)
 				}
 			}
@@ -256,7 +256,7 @@ func TestRanksEndTogether(t *testing.T) {
 // TestRanksOfDifferentProblems gives one rank of three features of another network, or another
 // command: all of them end, and say what to do.
 func TestRanksOfDifferentProblems(t *testing.T) {
-	p := Problem[float32]{Pool: matrix.New[float32](2*sumBlock+9, 3), Train: matrix.New[float32](10, 3), Batch: 5, Mode: TP}
+	p := Problem[float32]{Pool: matrix.New[float32](2*Block+9, 3), Train: matrix.New[float32](10, 3), Batch: 5, Mode: TP}
 	rng.FillNormal(rng.New(1, "ranks test"), p.Pool.Data)
 	rng.FillNormal(rng.New(2, "ranks test"), p.Train.Data)
 	for name, c := range map[string]struct {
@@ -281,11 +281,11 @@ func TestRanksOfDifferentProblems(t *testing.T) {
 		for i, rank := range ranks {
 			running.Go(func() {
 				own := p
-				own.Pool = p.Pool.Slice(i*sumBlock, min((i+1)*sumBlock, p.Pool.Rows))
+				own.Pool = p.Pool.Slice(i*Block, min((i+1)*Block, p.Pool.Rows))
 				if i == 1 {
 					c.spoil(&own)
 				}
-				_, errs[i] = SelectAcross(t.Context(), rank, LCMD[float32]{}, own)
+				_, errs[i] = SelectAcross(t.Context(), rank, LCMD{}, own)
 			})
 		}
 		running.Wait()
@@ -325,8 +325,8 @@ func (c *metered) Send(data []byte, to int) error {
 // rows less one of 32 leaves the steps alone.
 func BenchmarkExchanges(b *testing.B) {
 	kind := hardrows.All()["decaying"]
-	p := Problem[float64]{Pool: hardrows.Matrix[float64](kind, 2*sumBlock, 64, 1), Train: hardrows.Matrix[float64](kind, 500, 64, 2)}
-	of := func(m Method[float64], batch int) *metered {
+	p := Problem[float64]{Pool: hardrows.Matrix[float64](kind, 2*Block, 64, 1), Train: hardrows.Matrix[float64](kind, 500, 64, 2)}
+	of := func(m Method, batch int) *metered {
 		p.Batch = batch
 		ranks := newGroup(2)
 		first := &metered{Ranks: ranks[0]}
@@ -334,7 +334,7 @@ func BenchmarkExchanges(b *testing.B) {
 		for i, r := range []Ranks{first, ranks[1]} {
 			running.Go(func() {
 				own := p
-				own.Pool = p.Pool.Slice(i*sumBlock, (i+1)*sumBlock)
+				own.Pool = p.Pool.Slice(i*Block, (i+1)*Block)
 				if _, err := SelectAcross(b.Context(), r, m, own); err != nil {
 					b.Error(err)
 				}
@@ -343,7 +343,7 @@ func BenchmarkExchanges(b *testing.B) {
 		running.Wait()
 		return first
 	}
-	for _, e := range Methods[float64]() {
+	for _, e := range Methods() {
 		p.Mode = P
 		if e.Name == "lcmd" || e.Name == "maxdist" || e.Name == "kmeanspp" {
 			p.Mode = TP

@@ -22,7 +22,7 @@ func line(x ...float64) matrix.Dense[float64] {
 func TestPicksSayWhatTheyRepresent(t *testing.T) {
 	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(2, 2.5, -2, 1, 13), Train: line(0, 10), Mode: selection.TP, Batch: 2}
-	r := mustSelect(t, selection.LCMD[float64]{}, p)
+	r := mustSelect(t, selection.LCMD{}, p)
 	// Sizes: 4 + 6.25 + 4 + 1 = 15.25 at 0 and 9 at 10.
 	want := []selection.Pick{
 		{Row: 1, Step: 1, Score: 6.25, Labelled: 0, Distance: 2.5,
@@ -42,18 +42,18 @@ func TestPicksSayWhatTheyRepresent(t *testing.T) {
 func TestClustersOfOtherMethods(t *testing.T) {
 	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(2, 2.5, -2, 1, 13), Train: line(0, 10), Mode: selection.TP, Batch: 1}
-	pick := mustSelect(t, selection.MaxDist[float64]{}, p).Picks[0]
+	pick := mustSelect(t, selection.MaxDist{}, p).Picks[0]
 	want := selection.Cluster{Centre: selection.Centre{Set: selection.TrainSet, Row: 1}, Size: 9, Rows: 1, Distance: 3}
 	if pick.Row != 4 || pick.Cluster != want {
 		t.Errorf("maxdist: %+v", pick)
 	}
 	p.Mode = selection.P
-	pick = mustSelect(t, selection.MaxDet[float64]{}, p).Picks[0]
+	pick = mustSelect(t, selection.MaxDet{}, p).Picks[0]
 	if pick.Row != 4 || pick.Cluster != (selection.Cluster{}) || pick.Labelled != 1 || pick.Distance != 3 {
 		t.Errorf("maxdet: %+v", pick)
 	}
 	p.Train = matrix.Dense[float64]{}
-	if pick = mustSelect(t, selection.MaxDet[float64]{}, p).Picks[0]; pick.Labelled != -1 {
+	if pick = mustSelect(t, selection.MaxDet{}, p).Picks[0]; pick.Labelled != -1 {
 		t.Errorf("without training rows: %+v", pick)
 	}
 }
@@ -63,7 +63,7 @@ func TestClustersOfOtherMethods(t *testing.T) {
 func TestFallbacksSaySo(t *testing.T) {
 	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(1, 1, 5, 1, 1), Train: line(1), Mode: selection.TP, Batch: 4, Seed: 9}
-	for _, m := range []selection.Method[float64]{selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
+	for _, m := range []selection.Method{selection.KMeansPP{}, selection.GreedyKMeansPP{}} {
 		r := mustSelect(t, m, p)
 		if len(r.Picks) != 4 || r.Picks[0].Row != 2 || len(r.Fallbacks) != 1 {
 			t.Fatalf("%s: %+v", m.Name(), r)
@@ -84,7 +84,7 @@ func TestFrankWolfeHasNoUseForZero(t *testing.T) {
 	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(0, 0, 3, -1, 0), Batch: 4}
 	for _, in := range []selection.Implementation{selection.InFeatureSpace, selection.InKernelSpace} {
-		r := mustSelect(t, selection.FrankWolfe[float64]{In: in}, p)
+		r := mustSelect(t, selection.FrankWolfe{In: in}, p)
 		if r.Picks[0].Row != 2 || r.Picks[1].Row != 3 || len(r.Fallbacks) != 1 || r.Fallbacks[0].Step != 3 || len(r.Fallbacks[0].Rows) != 2 {
 			t.Errorf("picks %v, fallbacks %+v", r.Rows(), r.Fallbacks)
 		}
@@ -95,8 +95,8 @@ func TestFrankWolfeHasNoUseForZero(t *testing.T) {
 func TestTies(t *testing.T) {
 	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(1, 3, 3, 2, 3), Train: line(0), Mode: selection.TP, Batch: 1}
-	for _, m := range []selection.Method[float64]{selection.MaxDiag[float64]{}, selection.MaxDist[float64]{}, selection.LCMD[float64]{},
-		selection.MaxDet[float64]{}, selection.MaxDet[float64]{In: selection.InKernelSpace}, selection.BAIT[float64]{}} {
+	for _, m := range []selection.Method{selection.MaxDiag{}, selection.MaxDist{}, selection.LCMD{},
+		selection.MaxDet{}, selection.MaxDet{In: selection.InKernelSpace}, selection.BAIT{}} {
 		if row := mustSelect(t, m, p).Picks[0].Row; row != 1 {
 			t.Errorf("%s picks row %d", m.Name(), row)
 		}
@@ -106,7 +106,7 @@ func TestTies(t *testing.T) {
 func TestBackwardReportsRemovals(t *testing.T) {
 	t.Parallel()
 	p := constrained(selection.Constraints{}, 10, selection.TP)
-	r := mustSelect(t, selection.BAIT[float64]{Sigma2: 1e-2, Backward: true}, p)
+	r := mustSelect(t, selection.BAIT{Sigma2: 1e-2, Backward: true}, p)
 	if len(r.Removed) != 10 || r.Removed[0].Step != 21 {
 		t.Fatalf("removed %+v", r.Removed)
 	}
@@ -124,13 +124,13 @@ func TestBackwardReportsRemovals(t *testing.T) {
 
 // stubborn is a method that gives up, or picks what it may not.
 type stubborn struct {
-	space *selection.Space[float64]
+	space *selection.Space
 	row   int
 	err   error
 }
 
 func (m *stubborn) Name() string { return "stubborn" }
-func (m *stubborn) Init(s *selection.Space[float64]) (selection.Forward, error) {
+func (m *stubborn) Init(s *selection.Space) (selection.Forward, error) {
 	m.space = s
 	return m, nil
 }
@@ -158,7 +158,7 @@ func TestDrawnRowsAreNotTied(t *testing.T) {
 	t.Parallel()
 	one := selection.Problem[float64]{Pool: line(1, 2, 3), Batch: 1}
 	duplicates := selection.Problem[float64]{Pool: line(1, 1, 5, 5, 1), Batch: 4}
-	for _, m := range []selection.Method[float64]{selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
+	for _, m := range []selection.Method{selection.KMeansPP{}, selection.GreedyKMeansPP{}} {
 		if r := mustSelect(t, m, one); len(r.Notes) > 0 {
 			t.Errorf("%s, batch of 1: %q", m.Name(), r.Notes)
 		}
@@ -175,25 +175,25 @@ func TestEqualCandidatesAreNoted(t *testing.T) {
 	t.Parallel()
 	crowd := selection.Problem[float64]{Pool: line(0, 0, 7, 7, 0), Train: line(0), Mode: selection.TP, Batch: 3}
 	zeros := selection.Problem[float64]{Pool: line(0, 0, 0), Mode: selection.P, Batch: 3}
-	for _, m := range []selection.Method[float64]{selection.MaxDist[float64]{}, selection.LCMD[float64]{}} {
+	for _, m := range []selection.Method{selection.MaxDist{}, selection.LCMD{}} {
 		r := mustSelect(t, m, crowd)
 		if !slices.Equal(r.Rows(), []int{2, 0, 1}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 2 on, all candidates are equally good") {
 			t.Errorf("%s: %v, notes %q", m.Name(), r.Rows(), r.Notes)
 		}
 	}
-	for _, m := range []selection.Method[float64]{selection.MaxDist[float64]{}, selection.MaxDiag[float64]{}, selection.MaxDet[float64]{}} {
+	for _, m := range []selection.Method{selection.MaxDist{}, selection.MaxDiag{}, selection.MaxDet{}} {
 		r := mustSelect(t, m, zeros)
 		if !slices.Equal(r.Rows(), []int{0, 1, 2}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 1 on") {
 			t.Errorf("%s of zeros: %v, notes %q", m.Name(), r.Rows(), r.Notes)
 		}
 	}
-	if r := mustSelect(t, selection.LCMD[float64]{}, crowd); r.Picks[0].Tied || !r.Picks[1].Tied || !r.Picks[2].Tied {
+	if r := mustSelect(t, selection.LCMD{}, crowd); r.Picks[0].Tied || !r.Picks[1].Tied || !r.Picks[2].Tied {
 		t.Errorf("picks %+v", r.Picks)
 	}
 	for _, p := range []selection.Problem[float64]{crowd, {Pool: line(1, 2, 3), Mode: selection.P, Batch: 3}} {
 		p.Mode = selection.P
 		p.Train = matrix.Dense[float64]{}
-		if r := mustSelect(t, selection.Random[float64]{}, p); len(r.Notes) > 0 {
+		if r := mustSelect(t, selection.Random{}, p); len(r.Notes) > 0 {
 			t.Errorf("random: notes %q", r.Notes)
 		}
 	}

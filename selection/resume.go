@@ -8,43 +8,36 @@ import "fmt"
 // are repeated and compared: those of k-means++ draw numbers, and those of MaxDet, BAIT and
 // FrankWolfe may find that rounding requires a new start of their sums.
 
-// replayable is a state whose Next changes no number that a later pick depends on.
-type replayable interface{ replayable() }
-
-func (*lcmd[T]) replayable()    {}
-func (*maxDist[T]) replayable() {}
-
 // resume takes over the choices of an earlier run.
-func (d *driver[T]) resume(choices []Choice) error {
+func (d *driver) resume(choices []Choice) error {
 	if len(choices) == 0 {
 		return nil
 	}
 	if _, takesBack := d.state.(Backward); takesBack {
-		return &MethodError{d.result.Method, "it takes rows back, so it cannot go on with a run that was cut off"}
+		return &MethodError{Method: d.result.Method, Reason: "it takes rows back, so it cannot go on with a run that was cut off"}
 	}
-	_, quick := d.state.(replayable)
 	var rows []int
 	for _, c := range choices {
-		if d.space.agreeToEnd() {
+		if d.space.rows.AgreeToEnd() {
 			return nil
 		}
-		if err := d.retake(c, quick); err != nil {
+		if err := d.retake(c); err != nil {
 			return err
 		}
 		rows = append(rows, c.Row)
 	}
-	if quick {
+	if d.quick {
 		return d.state.Add(rows)
 	}
 	return nil
 }
 
-// retake takes over one choice; unless quick, it makes the choice again and adds the row.
-func (d *driver[T]) retake(c Choice, quick bool) error {
+// retake takes over one choice; unless that is quick, it makes the choice again and adds the row.
+func (d *driver) retake(c Choice) error {
 	if c.Row < 0 || c.Row >= d.space.PoolSize() || !d.limits.open[c.Row] || d.limits.count >= d.size {
 		return d.otherProblem(c)
 	}
-	if quick {
+	if d.quick {
 		d.choose(c)
 		return nil
 	}
@@ -55,12 +48,12 @@ func (d *driver[T]) retake(c Choice, quick bool) error {
 	return d.state.Add([]int{c.Row})
 }
 
-func (d *driver[T]) otherProblem(c Choice) error {
-	return &ProblemError{"Resume", fmt.Sprintf("row %d was not chosen at step %d of this problem: the earlier run was another one", c.Row, d.step+1)}
+func (d *driver) otherProblem(c Choice) error {
+	return &ProblemError{Field: "Resume", Reason: fmt.Sprintf("row %d was not chosen at step %d of this problem: the earlier run was another one", c.Row, d.step+1)}
 }
 
 // choose puts a row into the batch that the method has chosen.
-func (d *driver[T]) choose(c Choice) {
+func (d *driver) choose(c Choice) {
 	d.take(c, Chosen)
 	d.compare(c)
 	if d.picked != nil {

@@ -17,7 +17,7 @@ func TestResume(t *testing.T) {
 	}
 	p := Problem[float64]{Pool: rows(900, 1), Train: rows(30, 2), Batch: 40, Seed: 3, Pending: []int{5, 9},
 		Constraints: Constraints{Require: []int{3, 4}, Exclude: []int{0}}}
-	for _, e := range Methods[float64]() {
+	for _, e := range Methods() {
 		for _, p.Mode = range []Mode{P, TP} {
 			t.Run(e.Name+"-"+p.Mode.String(), func(t *testing.T) {
 				m, whole := e.New(Settings{Sigma2: 1e-3}), p
@@ -48,14 +48,14 @@ func TestResumeOfAnotherProblem(t *testing.T) {
 		for _, row := range rows {
 			p.Resume = append(p.Resume, Choice{Row: row})
 		}
-		_, err := Select(t.Context(), LCMD[float64]{}, p)
+		_, err := Select(t.Context(), LCMD{}, p)
 		if wrong := (*ProblemError)(nil); !errors.As(err, &wrong) || wrong.Field != "Resume" {
 			t.Errorf("%s: %v", name, err)
 		}
 		p.Resume = nil
 	}
 	p.Resume = []Choice{{Row: 49}}
-	if _, err := Select(t.Context(), MaxDet[float64]{Sigma2: 1}, p); err == nil {
+	if _, err := Select(t.Context(), MaxDet{Sigma2: 1}, p); err == nil {
 		t.Error("a row that MaxDet does not choose is taken over")
 	}
 }

@@ -21,70 +21,67 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
 // Select picks a batch. Errors are *ProblemError (all violations together),
 // *MethodError, *PrecisionError, *RowError, *DeviceError, those of the kernel, and that of
 // the context, which is checked once per step and once per block of work.
-func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Result, error) {
-	if err := p.fetchPlaced(ctx, m); err != nil {
+//
+// The instance for a precision hands the rows on; the code that works on them is compiled
+// once for each precision, in package space.
+func Select[T matrix.Float](ctx context.Context, m Method, p Problem[T]) (*Result, error) {
+	traits := traitsOf(m)
+	if err := fetchPlaced(ctx, &p, traits.onDevice); err != nil {
 		return nil, err
 	}
-	return selectFrom(ctx, m, p, nil, whereFor(ctx, m, &p))
+	q := questionOf(&p)
+	return q.solve(m, q.shapes.pool.Rows, func(use space.Use) (space.Rows, error) { return space.Open(ctx, sourceOf(&p, &q, use), nil) })
 }
 
-// selectFrom is Select with the rows of the pool where the caller puts them, shared with
-// other ranks unless ranks is nil.
-func selectFrom[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], ranks *network, where func(*Space[T]) poolRows[T]) (*Result, error) {
+// solve checks a question about a pool of so many rows, opens them and runs the method.
+func (q *question) solve(m Method, pool int, open func(space.Use) (space.Rows, error)) (*Result, error) {
 	start := time.Now()
-	if err := p.check(poolSize(&p, ranks)); err != nil {
+	if err := q.check(pool); err != nil {
 		return nil, err
 	}
-	if s, ok := m.(scored); p.Constraints.PerCost && !(ok && s.scored()) {
-		return nil, &MethodError{m.Name(), "it has no score that could be divided by costs"}
+	traits := traitsOf(m)
+	if q.constraints.PerCost && !traits.scored {
+		return nil, &MethodError{Method: m.Name(), Reason: "it has no score that could be divided by costs"}
 	}
-	if inDouble, ok := any(m).(Method[float64]); p.Single.Rows > 0 && !(ok && ReadsSingle(inDouble)) {
-		return nil, &MethodError{m.Name(), "it does not read rows in float32"}
+	if q.shapes.single && !traits.readsSingle {
+		return nil, &MethodError{Method: m.Name(), Reason: "it does not read rows in float32"}
 	}
-	method := spaceOf(ctx, m, &p, ranks)
-	s, err := newSpace(ctx, &p, method, ranks)
-	if _, blind := m.(Random[T]); blind && err != nil {
-		p.Kernel = nil // it uses none
-		if s, err = newSpace(ctx, &p, method, ranks); err == nil {
-			s.train = set[T]{} // without a kernel there are no distances from them
-		}
-	}
+	rows, err := open(space.Use{Method: m.Name(), AnyUnit: traits.anyUnit, OnDevice: traits.onDevice, NoKernel: traits.noKernel, ByDiag: traits.byDiag, Moments: traits.moments,
+		Batch: q.batch, Pending: len(q.pending), TrainSelected: q.mode == TP, Plain: q.plain})
 	if err != nil {
 		return nil, err
 	}
-	s.place(where(s))
-	result, err := s.run(m, &p, start)
-	if rows, ok := s.rows.(*deviceRows[T]); ok {
-		if failed := rows.end(); failed != nil && s.ended() == nil {
-			return nil, failed // whatever else went wrong, this did first
-		}
+	result, err := newSpace(rows, q).run(m, q, start)
+	if failed := rows.Close(); failed != nil && rows.Ended() == nil {
+		return nil, failed // whatever else went wrong, this did first
 	}
 	return result, err
 }
 
-// run runs a method whose rows have been placed.
-func (s *Space[T]) run(m Method[T], p *Problem[T], start time.Time) (*Result, error) {
+// run runs a method.
+func (s *Space) run(m Method, q *question, start time.Time) (*Result, error) {
 	state, err := m.Init(s)
-	if s.ended() != nil {
-		return nil, s.ended()
+	if ended := s.rows.Ended(); ended != nil {
+		return nil, ended
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, progress: p.Progress, picked: p.Picked,
+	device, _ := s.rows.Device()
+	d := &driver{space: s, state: state, limits: s.limits, size: q.batch, steps: q.batch, quick: traitsOf(m).replayable, progress: q.progress, picked: q.picked,
 		required: map[int]bool{},
-		result:   &Result{Method: m.Name(), Mode: p.Mode, Device: s.device, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
+		result:   &Result{Method: m.Name(), Mode: q.mode, Device: device, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
 	d.result.Timing.Init = time.Since(start)
-	err = d.run(p.Constraints.Require, p.Resume)
-	if s.ended() != nil {
-		return nil, s.ended() // work that stopped halfway may have failed for other reasons
+	err = d.run(q)
+	if ended := s.rows.Ended(); ended != nil {
+		return nil, ended // work that stopped halfway may have failed for other reasons
 	}
 	if err != nil {
 		return nil, err
@@ -94,13 +91,14 @@ func (s *Space[T]) run(m Method[T], p *Problem[T], start time.Time) (*Result, er
 }
 
 // driver is one selection in progress.
-type driver[T matrix.Float] struct {
-	space    *Space[T]
+type driver struct {
+	space    *Space
 	state    Forward
 	limits   *limits
 	size     int // of the batch
 	step     int
-	steps    int // in total
+	steps    int  // in total
+	quick    bool // the method is replayable
 	progress func(step, of int)
 	picked   func(Choice)
 	tied     int          // the first of the latest steps in which all candidates were equal; 0 if there is none
@@ -108,11 +106,11 @@ type driver[T matrix.Float] struct {
 	result   *Result
 }
 
-func (d *driver[T]) run(require []int, earlier []Choice) error {
-	if err := d.timed(&d.result.Timing.Train, func() error { return d.addFirst(require) }); err != nil {
+func (d *driver) run(q *question) error {
+	if err := d.timed(&d.result.Timing.Train, func() error { return d.addFirst(q.pending, q.constraints.Require) }); err != nil {
 		return err
 	}
-	if err := d.timed(&d.result.Timing.Forward, func() error { return d.resume(earlier) }); err != nil {
+	if err := d.timed(&d.result.Timing.Forward, func() error { return d.resume(q.resume) }); err != nil {
 		return err
 	}
 	if err := d.selectRows(); err != nil {
@@ -130,7 +128,7 @@ func (d *driver[T]) run(require []int, earlier []Choice) error {
 	return err
 }
 
-func (d *driver[T]) timed(took *time.Duration, f func() error) error {
+func (d *driver) timed(took *time.Duration, f func() error) error {
 	start := time.Now()
 	err := f()
 	*took += time.Since(start)
@@ -138,7 +136,7 @@ func (d *driver[T]) timed(took *time.Duration, f func() error) error {
 }
 
 // addFirst adds the rows that count as selected before the first step.
-func (d *driver[T]) addFirst(require []int) error {
+func (d *driver) addFirst(pending, require []int) error {
 	if d.space.mode == TP {
 		train := make([]int, d.space.TrainSize())
 		for i := range train {
@@ -148,7 +146,7 @@ func (d *driver[T]) addFirst(require []int) error {
 			return err
 		}
 	}
-	if pending := d.space.pending; len(pending) > 0 && !d.space.Cancelled() {
+	if len(pending) > 0 && !d.space.Cancelled() {
 		if err := d.state.Add(pending); err != nil {
 			return err
 		}
@@ -167,7 +165,7 @@ func (d *driver[T]) addFirst(require []int) error {
 }
 
 // take puts a row into the batch.
-func (d *driver[T]) take(c Choice, why Why) {
+func (d *driver) take(c Choice, why Why) {
 	if why == Required {
 		d.steps--
 	} else {
@@ -178,7 +176,7 @@ func (d *driver[T]) take(c Choice, why Why) {
 }
 
 // stepped counts a step and reports progress.
-func (d *driver[T]) stepped() {
+func (d *driver) stepped() {
 	d.step++
 	if d.progress != nil {
 		d.progress(d.step, max(d.step, d.steps))
@@ -186,7 +184,7 @@ func (d *driver[T]) stepped() {
 }
 
 // selectRows fills the batch, forward and, if the method can, backward.
-func (d *driver[T]) selectRows() error {
+func (d *driver) selectRows() error {
 	back, ok := d.state.(Backward)
 	if !ok {
 		return d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size) })
@@ -194,7 +192,7 @@ func (d *driver[T]) selectRows() error {
 	return d.forwardBackward(back)
 }
 
-func (d *driver[T]) forwardBackward(back Backward) error {
+func (d *driver) forwardBackward(back Backward) error {
 	needed := d.size - d.limits.count
 	extra := back.Extra(d.size, max(0, d.limits.room-needed))
 	if extra > 0 {
@@ -213,12 +211,12 @@ func (d *driver[T]) forwardBackward(back Backward) error {
 }
 
 // forward picks rows until there are size of them, or no row is open.
-func (d *driver[T]) forward(size int) error {
+func (d *driver) forward(size int) error {
 	for d.limits.count < size && len(d.result.Fallbacks) == 0 {
-		if d.limits.room == 0 || d.space.agreeToEnd() {
+		if d.limits.room == 0 || d.space.rows.AgreeToEnd() {
 			return nil
 		}
-		d.space.left = size - d.limits.count
+		d.space.rows.GoAhead(d.ahead(size))
 		choice, err := d.state.Next()
 		if d.space.Cancelled() {
 			return nil
@@ -241,8 +239,17 @@ func (d *driver[T]) forward(size int) error {
 	return nil
 }
 
+// ahead is how many rows will be picked before any other decision: none if a pick may close
+// other rows.
+func (d *driver) ahead(size int) int {
+	if d.limits.constraints.Cost != nil || d.limits.group != nil {
+		return 0
+	}
+	return size - d.limits.count - 1
+}
+
 // compare records since when the picks have been no better than other candidates.
-func (d *driver[T]) compare(c Choice) {
+func (d *driver) compare(c Choice) {
 	switch {
 	case !c.Tied:
 		d.tied = 0
@@ -253,7 +260,7 @@ func (d *driver[T]) compare(c Choice) {
 
 // fallBack brings the batch to its size without the method: it removes the latest
 // rows, or backs off to random ones.
-func (d *driver[T]) fallBack(reason string) error {
+func (d *driver) fallBack(reason string) error {
 	f := Fallback{Step: d.step + 1, Reason: reason, Rows: []int{}, Cut: []int{}}
 	d.limits.setSlack(1)
 	for d.overFull() && !d.space.Cancelled() {
@@ -274,10 +281,10 @@ func (d *driver[T]) fallBack(reason string) error {
 }
 
 // overFull reports whether the batch exceeds a limit.
-func (d *driver[T]) overFull() bool { return d.limits.over(d.size) || d.limits.overGroups > 0 }
+func (d *driver) overFull() bool { return d.limits.over(d.size) || d.limits.overGroups > 0 }
 
 // drop removes a pick from the batch.
-func (d *driver[T]) drop(at int) Pick {
+func (d *driver) drop(at int) Pick {
 	dropped := d.result.Picks[at]
 	d.limits.remove(dropped.Row)
 	d.result.Picks = slices.Delete(d.result.Picks, at, at+1)
@@ -285,7 +292,7 @@ func (d *driver[T]) drop(at int) Pick {
 }
 
 // backward removes rows while there are too many.
-func (d *driver[T]) backward(back Backward) error {
+func (d *driver) backward(back Backward) error {
 	for d.overFull() && len(d.result.Fallbacks) == 0 && !d.space.Cancelled() {
 		removable := d.removable()
 		if !slices.ContainsFunc(d.result.Picks, func(p Pick) bool { return removable(p.Row) }) {
@@ -314,14 +321,14 @@ func (d *driver[T]) backward(back Backward) error {
 
 // removable returns which rows may be removed: any that the method has picked or, if
 // only groups are too large, those of these groups.
-func (d *driver[T]) removable() func(row int) bool {
+func (d *driver) removable() func(row int) bool {
 	any := d.limits.over(d.size)
 	return func(row int) bool { return !d.required[row] && (any || d.limits.overGroup(row)) }
 }
 
 // report finds the nearest training row of each pick, and the median distance of some
 // rows that are spread over the pool from theirs.
-func (d *driver[T]) report() error {
+func (d *driver) report() error {
 	for i := range d.result.Picks {
 		d.result.Picks[i].Labelled = -1
 	}
@@ -333,7 +340,7 @@ func (d *driver[T]) report() error {
 	for i := range min(n, typicalSample) {
 		rows = append(rows, i*n/min(n, typicalSample))
 	}
-	at, distance, err := d.nearestLabelled(rows)
+	at, distance, err := d.space.rows.Labelled(rows)
 	if err != nil || d.space.Cancelled() {
 		return err
 	}
@@ -348,71 +355,3 @@ func (d *driver[T]) report() error {
 
 // typicalSample is how many rows of the pool a typical distance is the median of.
 const typicalSample = 256
-
-// nearestLabelled returns the training row that is nearest to each of some pool rows, and
-// how far it is.
-func (d *driver[T]) nearestLabelled(rows []int) (at []int, distance []float64, err error) {
-	at, distance = make([]int, len(rows)), make([]float64, len(rows))
-	sq := make([]T, len(rows))
-	if device, ok := d.space.rows.(*deviceRows[T]); ok {
-		if at, sq = device.on.Labelled(d.space.train.rows, rows); device.on.Err() != nil {
-			return nil, nil, device.on.Err()
-		}
-	} else if err := d.nearestInMemory(at, sq, rows); err != nil {
-		return nil, nil, err
-	}
-	for i, v := range sq {
-		distance[i] = d.space.inUnits(math.Sqrt(float64(v)), 1)
-	}
-	return at, distance, nil
-}
-
-// nearestInMemory finds the nearest training rows: one by one with a kernel, otherwise for some
-// rows at a time, which share training rows in the cache.
-func (d *driver[T]) nearestInMemory(at []int, sq []T, rows []int) error {
-	if d.space.kernel == nil {
-		d.nearestByFeatures(at, sq, rows)
-		return nil
-	}
-	dist := make([]T, d.space.TrainSize())
-	for i, row := range rows {
-		if d.space.Cancelled() {
-			return nil
-		}
-		if err := d.space.sqDist(dist, &d.space.train, row); err != nil {
-			return err
-		}
-		for j, v := range dist {
-			if v < dist[at[i]] {
-				at[i] = j
-			}
-		}
-		sq[i] = dist[at[i]]
-	}
-	return nil
-}
-
-// reportedRows is the number of rows after which the report checks the context.
-const reportedRows = 512
-
-func (d *driver[T]) nearestByFeatures(at []int, sq []T, rows []int) {
-	train, set := d.space.train.rows, simd.For[T]()
-	for block := 0; block < len(rows) && !d.space.Cancelled(); block += reportedRows {
-		queries, _ := d.space.gather(rows[block:min(block+reportedRows, len(rows))])
-		at, sq := at[block:], sq[block:]
-		d.space.team.OverPieces(queries.Rows, cachedRows, func(_, from, to int) {
-			var dist [cachedRows]T
-			for first := 0; first < train.Rows; first += cachedRows {
-				part := train.Slice(first, min(first+cachedRows, train.Rows))
-				for i := from; i < to; i++ {
-					set.SqDistRows(dist[:part.Rows], queries.Row(i), part.Data, part.Stride)
-					for j, v := range dist[:part.Rows] {
-						if first+j == 0 || v < sq[i] {
-							at[i], sq[i] = first+j, v
-						}
-					}
-				}
-			}
-		})
-	}
-}

@@ -58,14 +58,14 @@ func BenchmarkShapes(b *testing.B) {
 	for _, s := range shapes {
 		b.Run(s.name, func(b *testing.B) {
 			p := selection.Problem[float32]{Pool: shaped[float32](s.at, 30000, 1), Train: shaped[float32](s.at, 1024, 2), Batch: 128, Seed: 1}
-			for _, m := range []selection.Method[float32]{selection.LCMD[float32]{}, selection.MaxDist[float32]{}, selection.KMeansPP[float32]{}} {
+			for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{}} {
 				for _, p.Mode = range []selection.Mode{selection.P, selection.TP} {
 					b.Run(m.Name()+"-"+p.Mode.String(), func(b *testing.B) { benchAgainstPlain(b, m, p) })
 				}
 			}
 			q := selection.Problem[float64]{Pool: matrix.Converted[float64](p.Pool), Batch: 128, Seed: 1}
-			for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{}, selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true},
-				selection.FrankWolfe[float64]{}} {
+			for _, m := range []selection.Method{selection.MaxDet{}, selection.BAIT{}, selection.BAIT{Backward: true},
+				selection.FrankWolfe{}} {
 				b.Run(m.Name()+"-p", func(b *testing.B) { benchAgainstPlain(b, m, q) })
 			}
 		})
@@ -73,7 +73,7 @@ func BenchmarkShapes(b *testing.B) {
 }
 
 // benchAgainstPlain runs both versions in turn and compares their shortest times.
-func benchAgainstPlain[T matrix.Float](b *testing.B, m selection.Method[T], p selection.Problem[T]) {
+func benchAgainstPlain[T matrix.Float](b *testing.B, m selection.Method, p selection.Problem[T]) {
 	shortest := [2]float64{math.Inf(1), math.Inf(1)}
 	for b.Loop() {
 		for i := range shortest {

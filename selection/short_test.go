@@ -28,7 +28,7 @@ func alwaysShort(t *testing.T) {
 // those of the plain version, on all threads and on one.
 func TestShortRowsPickTheSame(t *testing.T) {
 	alwaysShort(t)
-	methods := []Method[float32]{LCMD[float32]{}, LCMD[float32]{Size: Count}, MaxDist[float32]{}, KMeansPP[float32]{}}
+	methods := []Method{LCMD{}, LCMD{Size: Count}, MaxDist{}, KMeansPP{}}
 	groups := make([]int, 2100)
 	for row := range groups {
 		groups[row] = row % 40
@@ -59,13 +59,13 @@ func TestShortRowsPickTheSame(t *testing.T) {
 func TestShortRowsRuleOut(t *testing.T) {
 	alwaysShort(t)
 	p := Problem[float32]{Pool: hardMatrix[float32](hardRows()["decaying"], 5000, 1), Train: hardMatrix[float32](hardRows()["decaying"], 200, 2), Mode: TP, Batch: 50}
-	r, err := selectCounted(t.Context(), LCMD[float32]{}, p)
+	r, err := selectCounted(t.Context(), LCMD{}, p)
 	must(t, err)
 	if r.Computed() > 0.05 {
 		t.Errorf("a share of %v of the distances was computed", r.Computed())
 	}
 	p.Plain = true
-	if r, err = selectCounted(t.Context(), LCMD[float32]{}, p); err != nil || r.Computed() != 1 {
+	if r, err = selectCounted(t.Context(), LCMD{}, p); err != nil || r.Computed() != 1 {
 		t.Errorf("the plain version computed a share of %v, error %v", r.Computed(), err)
 	}
 }
@@ -76,7 +76,7 @@ func TestTargetRowsHaveShortRows(t *testing.T) {
 	f := hardRows()["decaying"]
 	p := Problem[float32]{Pool: hardMatrix[float32](f, 2100, 1), Train: hardMatrix[float32](f, 30, 2), Mode: TP, Batch: 20,
 		Aims: Aims[float32]{Rows: hardMatrix[float32](f, 100, 3)}}
-	for _, m := range []Method[float32]{LCMD[float32]{}, KMeansPP[float32]{}} {
+	for _, m := range []Method{LCMD{}, KMeansPP{}} {
 		got, err := Select(t.Context(), m, p)
 		must(t, err)
 		q := p
@@ -97,13 +97,13 @@ func TestWorkIsCounted(t *testing.T) {
 	const pool, train, batch, cols = 5000, 200, 50, 150
 	f := hardRows()["decaying"]
 	p := Problem[float32]{Pool: hardMatrix[float32](f, pool, 1), Train: hardMatrix[float32](f, train, 2), Mode: TP, Batch: batch, Plain: true}
-	plain, err := selectCounted(t.Context(), MaxDist[float32]{}, p)
+	plain, err := selectCounted(t.Context(), MaxDist{}, p)
 	must(t, err)
 	if want := 4.0 * cols * (pool + train + pool + batch*pool); plain.Bytes() != want {
 		t.Errorf("the plain version counts %v bytes, want %v", plain.Bytes(), want)
 	}
 	p.Plain = false
-	short, err := selectCounted(t.Context(), MaxDist[float32]{}, p)
+	short, err := selectCounted(t.Context(), MaxDist{}, p)
 	must(t, err)
 	if !(short.Bytes() > 0 && short.Bytes() < plain.Bytes()/2) {
 		t.Errorf("with short rows %v bytes, plain %v", short.Bytes(), plain.Bytes())

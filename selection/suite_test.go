@@ -11,35 +11,34 @@ const sigma2 = selection.DefaultSigma2
 
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	selectiontest.Suite[float32]{Method: selection.Random[float32]{}}.Run(t)
+	selectiontest.Suite[float32]{Method: selection.Random{}}.Run(t)
 }
 
 func TestMaxDiag(t *testing.T) {
 	t.Parallel()
-	suites(t, selection.MaxDiag[float32]{}, selection.MaxDiag[float64]{}, func() selectiontest.Oracle { return &selectiontest.MaxDiag{} })
+	suites(t, selection.MaxDiag{}, func() selectiontest.Oracle { return &selectiontest.MaxDiag{} })
 }
 
 func TestMaxDist(t *testing.T) {
 	t.Parallel()
-	suites(t, selection.MaxDist[float32]{}, selection.MaxDist[float64]{}, func() selectiontest.Oracle { return &selectiontest.MaxDist{} })
+	suites(t, selection.MaxDist{}, func() selectiontest.Oracle { return &selectiontest.MaxDist{} })
 }
 
 func TestLCMD(t *testing.T) {
 	t.Parallel()
 	for _, size := range []selection.Size{selection.SquaredDistance, selection.Distance, selection.Count} {
-		suites(t, selection.LCMD[float32]{Size: size}, selection.LCMD[float64]{Size: size},
-			func() selectiontest.Oracle { return &selectiontest.LCMD{Size: size} })
+		suites(t, selection.LCMD{Size: size}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: size} })
 	}
 }
 
 func TestKMeansPP(t *testing.T) {
 	t.Parallel()
-	suites(t, selection.KMeansPP[float32]{}, selection.KMeansPP[float64]{}, nil)
+	suites(t, selection.KMeansPP{}, nil)
 }
 
 func TestGreedyKMeansPP(t *testing.T) {
 	t.Parallel()
-	suites(t, selection.GreedyKMeansPP[float32]{}, selection.GreedyKMeansPP[float64]{}, nil)
+	suites(t, selection.GreedyKMeansPP{}, nil)
 }
 
 func TestMaxDet(t *testing.T) {
@@ -47,23 +46,23 @@ func TestMaxDet(t *testing.T) {
 	byKernel := func() selectiontest.Oracle { return &selectiontest.MaxDetKernel{Sigma2: sigma2} }
 	byFeatures := func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }
 	t.Run("kernel space", selectiontest.Suite[float64]{Compared: 0.98, Oracle: byKernel,
-		Method: selection.MaxDet[float64]{In: selection.InKernelSpace}}.Run)
+		Method: selection.MaxDet{In: selection.InKernelSpace}}.Run)
 	t.Run("by cost", selectiontest.Suite[float64]{Compared: 0.98, Oracle: byKernel,
-		Method: selection.MaxDet[float64]{}}.Run)
+		Method: selection.MaxDet{}}.Run)
 	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.98, Oracle: byFeatures, NoKernel: true,
-		Method: selection.MaxDet[float64]{In: selection.InFeatureSpace}}.Run)
+		Method: selection.MaxDet{In: selection.InFeatureSpace}}.Run)
 	t.Run("float32 features", selectiontest.Suite[float32]{Compared: 0.9, Oracle: byFeatures, NoKernel: true,
-		Method: selection.MaxDet[float32]{}}.Run)
+		Method: selection.MaxDet{}}.Run)
 }
 
 func TestBAIT(t *testing.T) {
 	t.Parallel()
 	for _, s2 := range []float64{1e-2, sigma2} {
 		t.Run("forward", selectiontest.Suite[float64]{Compared: 0.4, NoKernel: true,
-			Method: selection.BAIT[float64]{Sigma2: s2},
+			Method: selection.BAIT{Sigma2: s2},
 			Oracle: func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }}.Run)
 		t.Run("forward backward", selectiontest.Suite[float64]{Compared: 0.2, NoKernel: true, NoScore: true,
-			Method: selection.BAIT[float64]{Sigma2: s2, Backward: true},
+			Method: selection.BAIT{Sigma2: s2, Backward: true},
 			Oracle: func() selectiontest.Oracle {
 				return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}}
 			}}.Run)
@@ -73,16 +72,16 @@ func TestBAIT(t *testing.T) {
 func TestFrankWolfe(t *testing.T) {
 	t.Parallel()
 	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.9, NoKernel: true, NoScore: true,
-		Method: selection.FrankWolfe[float64]{},
+		Method: selection.FrankWolfe{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }}.Run)
 	t.Run("kernel space", selectiontest.Suite[float64]{Compared: 0.9, Quadratic: true, NoScore: true,
-		Method: selection.FrankWolfe[float64]{In: selection.InKernelSpace},
+		Method: selection.FrankWolfe{In: selection.InKernelSpace},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeKernel{} }}.Run)
 }
 
 // suites runs the suite in both precisions.
-func suites(t *testing.T, m32 selection.Method[float32], m64 selection.Method[float64], o func() selectiontest.Oracle) {
+func suites(t *testing.T, m selection.Method, o func() selectiontest.Oracle) {
 	t.Helper()
-	t.Run(m32.Name()+" float32", selectiontest.Suite[float32]{Method: m32, Oracle: o, Compared: 0.9}.Run)
-	t.Run(m64.Name()+" float64", selectiontest.Suite[float64]{Method: m64, Oracle: o, Compared: 0.94}.Run)
+	t.Run(m.Name()+" float32", selectiontest.Suite[float32]{Method: m, Oracle: o, Compared: 0.9}.Run)
+	t.Run(m.Name()+" float64", selectiontest.Suite[float64]{Method: m, Oracle: o, Compared: 0.94}.Run)
 }

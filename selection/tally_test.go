@@ -13,7 +13,7 @@ type counted struct {
 	*tally.Counter
 }
 
-func selectCounted[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (counted, error) {
+func selectCounted[T matrix.Float](ctx context.Context, m Method, p Problem[T]) (counted, error) {
 	ctx, counter := tally.With(ctx)
 	r, err := Select(ctx, m, p)
 	return counted{r, counter}, err

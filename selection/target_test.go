@@ -24,14 +24,14 @@ func TestTargetsAgreeWithTheOracle(t *testing.T) {
 	t.Parallel()
 	const s2 = 1e-2
 	methods := []struct {
-		m selection.Method[float64]
+		m selection.Method
 		o func() selectiontest.Oracle
 	}{
-		{selection.LCMD[float64]{}, func() selectiontest.Oracle { return &selectiontest.LCMD{} }},
-		{selection.LCMD[float64]{Size: selection.Distance}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Distance} }},
-		{selection.LCMD[float64]{Size: selection.Count}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Count} }},
-		{selection.BAIT[float64]{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
-		{selection.BAIT[float64]{Sigma2: s2, Backward: true}, func() selectiontest.Oracle {
+		{selection.LCMD{}, func() selectiontest.Oracle { return &selectiontest.LCMD{} }},
+		{selection.LCMD{Size: selection.Distance}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Distance} }},
+		{selection.LCMD{Size: selection.Count}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Count} }},
+		{selection.BAIT{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
+		{selection.BAIT{Sigma2: s2, Backward: true}, func() selectiontest.Oracle {
 			return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}}
 		}},
 	}
@@ -72,7 +72,7 @@ func TestTargetMatters(t *testing.T) {
 		pool.Set(i, 1-i/20, float64(i%20)/40)
 		weights[i] = map[bool]float64{true: 1}[i >= 20]
 	}
-	for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
+	for _, m := range []selection.Method{selection.LCMD{}, selection.KMeansPP{}, selection.GreedyKMeansPP{}} {
 		for what, target := range map[string]selection.Aims[float64]{
 			"weights": {Weights: weights}, "rows": {Rows: pool.Slice(20, 40)},
 		} {
@@ -91,7 +91,7 @@ func TestTargetIsRefusedWhereItHasNoMeaning(t *testing.T) {
 	t.Parallel()
 	p := selectiontest.Cases()[0].Problem
 	p.Aims.Weights = weightsFor(p.Pool.Rows)
-	for _, e := range selection.Methods[float64]() {
+	for _, e := range selection.Methods() {
 		_, err := selection.Select(t.Context(), e.New(selection.Settings{}), p)
 		var refused *selection.MethodError
 		if e.Aims != (err == nil) || err != nil && !errors.As(err, &refused) {

@@ -14,10 +14,10 @@ import (
 )
 
 // freeOfScale are the methods whose picks do not depend on the unit of the features.
-func freeOfScale[T matrix.Float]() []selection.Method[T] {
-	return []selection.Method[T]{selection.Random[T]{}, selection.MaxDiag[T]{}, selection.MaxDist[T]{}, selection.KMeansPP[T]{},
-		selection.GreedyKMeansPP[T]{}, selection.LCMD[T]{}, selection.LCMD[T]{Size: selection.Distance},
-		selection.LCMD[T]{Size: selection.Count}, selection.FrankWolfe[T]{}}
+func freeOfScale[T matrix.Float]() []selection.Method {
+	return []selection.Method{selection.Random{}, selection.MaxDiag{}, selection.MaxDist{}, selection.KMeansPP{},
+		selection.GreedyKMeansPP{}, selection.LCMD{}, selection.LCMD{Size: selection.Distance},
+		selection.LCMD{Size: selection.Count}, selection.FrankWolfe{}}
 }
 
 // TestPicksDoNotDependOnTheUnit multiplies features by powers of two: picks do
@@ -126,16 +126,16 @@ func (failing) Diag(_ context.Context, dst []float64, _ matrix.Dense[float64]) e
 func TestRandomUsesNoKernel(t *testing.T) {
 	t.Parallel()
 	p := constrained(selection.Constraints{}, 9, selection.P)
-	want := mustSelect(t, selection.Random[float64]{}, p)
+	want := mustSelect(t, selection.Random{}, p)
 	p.Kernel = failing{selectiontest.Laplace[float64]{Width: p.Pool.Cols}}
-	got := mustSelect(t, selection.Random[float64]{}, p)
+	got := mustSelect(t, selection.Random{}, p)
 	if !slices.Equal(got.Rows(), want.Rows()) || got.Picks[0].Labelled != -1 {
 		t.Errorf("%+v, want %+v", got.Picks, want.Picks)
 	}
 	p.Train = p.Train.Clone()
 	p.Train.Set(3, 0, math.NaN())
 	var row *selection.RowError
-	if _, err := selection.Select(t.Context(), selection.Random[float64]{}, p); !errors.As(err, &row) || row.Row != 3 || row.Set != "train" {
+	if _, err := selection.Select(t.Context(), selection.Random{}, p); !errors.As(err, &row) || row.Row != 3 || row.Set != "train" {
 		t.Errorf("a feature is NaN: %v", err)
 	}
 }

@@ -116,6 +116,7 @@ func (v *service) do(t testing.TB, who, method, path string, body any, headers .
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.described(t, r, answer.StatusCode, raw)
 	return answer.StatusCode, raw
 }
 

@@ -153,7 +153,8 @@ var kernelMakers = makers[KernelMaker]{byName: map[string]KernelMaker{
 	UserFeatures().Name: {linear[float32], linear[float64]},
 }}
 
-// MakerOfKernel returns how a kernel is constructed, see MakerOfMethod.
+// MakerOfKernel returns how a kernel is constructed. It is a function rather than a method, so
+// that code which asks for facts alone does not compile kernels.
 func MakerOfKernel(k Kernel) KernelMaker { return kernelMakers.find(k.Name) }
 
 func linear[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {

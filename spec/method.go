@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/footprint"
-	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -27,8 +26,7 @@ type MethodInfo struct {
 	Score     bool // its score can be divided by the costs of rows
 	TakesBack bool // it takes rows back (selection.Backward), so a run that was cut off cannot resume
 
-	// DoubleOnly says that the method must compute in float64. Registration sets it
-	// for a maker without Single.
+	// DoubleOnly says that the method needs rows in float64.
 	DoubleOnly bool
 	// PrefersDouble says that the method computes in float64 even on rows in
 	// float32, and so gains from rows in float64 where the caller has them.
@@ -41,12 +39,8 @@ type MethodInfo struct {
 	published string // its name in published ids; empty if there is none
 }
 
-// MethodMaker constructs a method for rows in float32 and in float64. Single is nil for
-// methods that must compute in float64.
-type MethodMaker struct {
-	Single func(selection.Settings) selection.Method[float32]
-	Double func(selection.Settings) selection.Method[float64]
-}
+// MethodMaker constructs a method.
+type MethodMaker func(selection.Settings) selection.Method
 
 // Load holds what determines the memory of a method.
 type Load struct {
@@ -128,11 +122,11 @@ var methods = newRegistry("method",
 
 // described fills in what package selection states about a method.
 func described(m MethodInfo) MethodInfo {
-	double := selectionEntry[float64](m.Name)
-	m.Description, m.Section = double.Description, double.Section
-	m.Modes, m.Aims, m.Draws = double.Modes, double.Aims, double.Random
-	m.Score = double.Score
-	m.Features = m.Features || double.Features
+	ours := selectionEntry(m.Name)
+	m.Description, m.Section = ours.Description, ours.Section
+	m.Modes, m.Aims, m.Draws = ours.Modes, ours.Aims, ours.Random
+	m.Score = ours.Score
+	m.Features = m.Features || ours.Features
 	return m
 }
 
@@ -144,28 +138,23 @@ func inDouble(m MethodInfo) MethodInfo {
 
 // selectionEntry returns package selection's entry for a name, or the zero
 // value, which the registry refuses.
-func selectionEntry[T matrix.Float](name string) selection.Entry[T] {
-	list := selection.Methods[T]()
-	if i := slices.IndexFunc(list, func(e selection.Entry[T]) bool { return e.Name == name }); i >= 0 {
+func selectionEntry(name string) selection.Entry {
+	list := selection.Methods()
+	if i := slices.IndexFunc(list, func(e selection.Entry) bool { return e.Name == name }); i >= 0 {
 		return list[i]
 	}
-	return selection.Entry[T]{}
+	return selection.Entry{}
 }
 
 // methodMakers construct the methods that users registered; selection constructs its own.
 var methodMakers makers[MethodMaker]
 
-// MakerOfMethod returns how a method is constructed. It is a function rather than a method, so
-// that code which asks for facts alone does not compile the engine.
+// MakerOfMethod returns how a method is constructed.
 func MakerOfMethod(m Method) MethodMaker {
-	if made := methodMakers.find(string(m)); made.Double != nil {
+	if made := methodMakers.find(string(m)); made != nil {
 		return made
 	}
-	made := MethodMaker{selectionEntry[float32](string(m)).New, selectionEntry[float64](string(m)).New}
-	if m.Info().DoubleOnly {
-		made.Single = nil
-	}
-	return made
+	return selectionEntry(string(m)).New
 }
 
 // Methods lists the selection methods, those registered by the user last.

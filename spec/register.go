@@ -10,8 +10,9 @@ func RegisterMethod(m MethodInfo, maker MethodMaker) {
 	if slices.Contains(presetNames(), m.Name) {
 		methods.refuse(m.Name, "a preset has this name")
 	}
-	methods.require(m.Name, maker.Double != nil)
-	m.DoubleOnly = maker.Single == nil
+	if maker == nil {
+		methods.refuse(m.Name, "the maker is missing: it constructs the method")
+	}
 	methods.add(m)
 	methodMakers.put(m.Name, maker)
 }

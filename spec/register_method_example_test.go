@@ -11,15 +11,15 @@ import (
 )
 
 // inOrder picks the rows of the pool from first to last.
-type inOrder[T matrix.Float] struct{ space *selection.Space[T] }
+type inOrder struct{ space *selection.Space }
 
-func (inOrder[T]) Name() string { return "in-order" }
+func (inOrder) Name() string { return "in-order" }
 
-func (inOrder[T]) Init(s *selection.Space[T]) (selection.Forward, error) { return inOrder[T]{s}, nil }
+func (inOrder) Init(s *selection.Space) (selection.Forward, error) { return inOrder{s}, nil }
 
-func (inOrder[T]) Add([]int) error { return nil }
+func (inOrder) Add([]int) error { return nil }
 
-func (m inOrder[T]) Next() (selection.Choice, error) {
+func (m inOrder) Next() (selection.Choice, error) {
 	for row := range m.space.PoolSize() {
 		if m.space.Open(row) {
 			return selection.Choice{Row: row, Score: 1}, nil
@@ -29,10 +29,8 @@ func (m inOrder[T]) Next() (selection.Choice, error) {
 }
 
 func init() {
-	spec.RegisterMethod(spec.MethodInfo{Name: "in-order", Description: "the rows in their order"}, spec.MethodMaker{
-		Single: func(selection.Settings) selection.Method[float32] { return inOrder[float32]{} },
-		Double: func(selection.Settings) selection.Method[float64] { return inOrder[float64]{} },
-	})
+	spec.RegisterMethod(spec.MethodInfo{Name: "in-order", Description: "the rows in their order"},
+		func(selection.Settings) selection.Method { return inOrder{} })
 }
 
 // A method of your own.

@@ -14,7 +14,7 @@ func ours(name string) MethodInfo {
 }
 
 var (
-	oursMade      = MethodMaker{Double: func(selection.Settings) selection.Method[float64] { return selection.MaxDiag[float64]{} }}
+	oursMade      = func(selection.Settings) selection.Method { return selection.MaxDiag{} }
 	kernelMade    = KernelMaker{Double: linear[float64]}
 	transformMade = TransformMaker{Double: scale[float64]}
 )
@@ -51,7 +51,7 @@ func TestMalformedRegistrationsPanic(t *testing.T) {
 		"taken transform":     {transform(func(tr *TransformInfo) { tr.Name = "post" }), "taken"},
 		"a preset":            {method(func(m *MethodInfo) { m.Name = "badge" }), "preset"},
 		"a mode":              {method(func(m *MethodInfo) { m.Name = "mine-tp" }), "call it mine"},
-		"no method":           {func() { RegisterMethod(ours("test-malformed"), MethodMaker{}) }, "Double is missing"},
+		"no method":           {func() { RegisterMethod(ours("test-malformed"), nil) }, "the maker is missing"},
 		"no kernel":           {func() { RegisterKernel(KernelInfo{Name: "test-malformed"}, KernelMaker{}) }, "Double is missing"},
 		"no transform":        {func() { RegisterTransform(TransformInfo{Name: "test-malformed"}, TransformMaker{}) }, "Double is missing"},
 		"no description":      {kernel(func(k *KernelInfo) { k.Description = "" }), "one line"},

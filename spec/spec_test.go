@@ -235,19 +235,17 @@ func TestPresetsAreThePapersTable(t *testing.T) {
 
 func TestMethodsAreThoseOfSelection(t *testing.T) {
 	t.Parallel()
-	single, double := selection.Methods[float32](), selection.Methods[float64]()
 	settings := selection.Settings{Sigma2: 0.5, Compat: true}
-	for i, want := range double {
+	for _, want := range selection.Methods() {
 		got := Method(want.Name).Info()
 		if got.Name != want.Name || got.Description != want.Description || got.Section != want.Section ||
 			got.Modes != want.Modes || got.Aims != want.Aims || got.Draws != want.Random || want.Features && !got.Features {
 			t.Errorf("%s is described as %+v", want.Name, got)
 		}
-		made := MakerOfMethod(Method(want.Name))
-		if made.Double(settings) != want.New(settings) || made.Single != nil && made.Single(settings) != single[i].New(settings) {
+		if MakerOfMethod(Method(want.Name))(settings) != want.New(settings) {
 			t.Errorf("%s constructs another method", want.Name)
 		}
-		if got.Noise != got.DoubleOnly || got.DoubleOnly != (made.Single == nil) {
+		if got.Noise != got.DoubleOnly {
 			t.Errorf("%s: the noise variance needs float64", want.Name)
 		}
 	}
@@ -256,7 +254,7 @@ func TestMethodsAreThoseOfSelection(t *testing.T) {
 func TestRegistriesAreComplete(t *testing.T) {
 	t.Parallel()
 	for i, m := range Methods() {
-		if builtIn := i < len(selection.Methods[float64]()); Method(m.Name).Order() != i || builtIn && m.Section == "" {
+		if builtIn := i < len(selection.Methods()); Method(m.Name).Order() != i || builtIn && m.Section == "" {
 			t.Errorf("method %d: %+v", i, m)
 		}
 	}

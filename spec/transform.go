@@ -178,7 +178,7 @@ var transformMakers = makers[TransformMaker]{byName: map[string]TransformMaker{
 	ACSRandomFeaturesHyper(0).Name: {Double: acsRandomFeaturesHyper},
 }}
 
-// MakerOfTransform returns how a transformation is applied, see MakerOfMethod.
+// MakerOfTransform returns how a transformation is applied, see MakerOfKernel.
 func MakerOfTransform(t Transform) TransformMaker { return transformMakers.find(t.Name) }
 
 func scale[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], error) {

@@ -126,7 +126,7 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 	return nil
 }
 
-// valuesAtOnce are so many that are examined in a moment.
+// valuesAtOnce is a number of values that are examined in a moment.
 const valuesAtOnce = 1 << 20
 
 // imputes reports whether missing inputs are replaced. A network that was saved

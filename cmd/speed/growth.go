@@ -35,12 +35,12 @@ type grown struct {
 
 // growthMethods are the methods of the table, by name and mode.
 var growthMethods = map[string]func(c growthCase) grown{
-	"lcmd-tp":      distanceGrowth(selection.LCMD[float32]{}),
-	"maxdist-tp":   distanceGrowth(selection.MaxDist[float32]{}),
-	"kmeanspp-tp":  distanceGrowth(selection.KMeansPP[float32]{}),
-	"maxdet-p":     varianceGrowth(selection.MaxDet[float64]{}),
-	"bait-f-p":     varianceGrowth(selection.BAIT[float64]{}),
-	"frankwolfe-p": varianceGrowth(selection.FrankWolfe[float64]{}),
+	"lcmd-tp":      distanceGrowth(selection.LCMD{}),
+	"maxdist-tp":   distanceGrowth(selection.MaxDist{}),
+	"kmeanspp-tp":  distanceGrowth(selection.KMeansPP{}),
+	"maxdet-p":     varianceGrowth(selection.MaxDet{}),
+	"bait-f-p":     varianceGrowth(selection.BAIT{}),
+	"frankwolfe-p": varianceGrowth(selection.FrankWolfe{}),
 }
 
 // growthCases are growing pools, then, if the method uses training rows, growing
@@ -116,7 +116,7 @@ func growthChild(out io.Writer, text string) error {
 	return json.NewEncoder(out).Encode(g)
 }
 
-func distanceGrowth(m selection.Method[float32]) func(growthCase) grown {
+func distanceGrowth(m selection.Method) func(growthCase) grown {
 	return func(c growthCase) grown {
 		return timeSelection(m, selection.Problem[float32]{Pool: decaying[float32](c.Pool, c.Dim, 1), Train: decaying[float32](c.Train, c.Dim, 2), Mode: selection.TP}, 4)
 	}
@@ -124,13 +124,13 @@ func distanceGrowth(m selection.Method[float32]) func(growthCase) grown {
 
 // varianceGrowth omits training rows: in mode P they enter earlier, through the
 // posterior.
-func varianceGrowth(m selection.Method[float64]) func(growthCase) grown {
+func varianceGrowth(m selection.Method) func(growthCase) grown {
 	return func(c growthCase) grown {
 		return timeSelection(m, selection.Problem[float64]{Pool: decaying[float64](c.Pool, c.Dim, 1), Mode: selection.P}, 8)
 	}
 }
 
-func timeSelection[T matrix.Float](m selection.Method[T], p selection.Problem[T], size int) grown {
+func timeSelection[T matrix.Float](m selection.Method, p selection.Problem[T], size int) grown {
 	p.Batch, p.Seed = batchRows, 1
 	start := time.Now()
 	_, err := selection.Select(context.Background(), m, p)

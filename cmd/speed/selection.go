@@ -33,15 +33,15 @@ const (
 func selectionSection(b *bench) {
 	pool, train := trainedFeatures()
 	distances := selection.Problem[float32]{Pool: pool, Train: train, Mode: selection.TP}
-	measureWork(b, selection.LCMD[float32]{}, distances)
-	measureWork(b, selection.MaxDist[float32]{}, distances)
-	measureWork(b, selection.KMeansPP[float32]{}, distances)
+	measureWork(b, selection.LCMD{}, distances)
+	measureWork(b, selection.MaxDist{}, distances)
+	measureWork(b, selection.KMeansPP{}, distances)
 
 	variances := selection.Problem[float64]{Pool: posteriorOf(pool, train), Mode: selection.P}
 	part := variances
 	part.Pool = part.Pool.Slice(0, partRows)
-	measureWork(b, selection.MaxDet[float64]{}, variances)
-	for _, m := range []selection.Method[float64]{selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true}, selection.FrankWolfe[float64]{}} {
+	measureWork(b, selection.MaxDet{}, variances)
+	for _, m := range []selection.Method{selection.BAIT{}, selection.BAIT{Backward: true}, selection.FrankWolfe{}} {
 		if b.alone {
 			measureWork(b, m, variances)
 			continue
@@ -53,7 +53,7 @@ func selectionSection(b *bench) {
 
 // measureWork measures a method and its plain version, and notes what share of
 // the plain version's reads is left.
-func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+func measureWork[T matrix.Float](b *bench, m selection.Method, p selection.Problem[T]) {
 	shipped := selectBest(m, p)
 	p.Plain = true
 	plain := selectOnce(m, p)
@@ -63,7 +63,7 @@ func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Pr
 }
 
 // measure measures a method.
-func measure[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+func measure[T matrix.Float](b *bench, m selection.Method, p selection.Problem[T]) {
 	r := selectBest(m, p)
 	b.printSelection(r, b.overLimit(r))
 }
@@ -93,7 +93,7 @@ type measured struct {
 }
 
 // selectBest runs a method, twice if it takes little, and returns the shorter run.
-func selectBest[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
+func selectBest[T matrix.Float](m selection.Method, p selection.Problem[T]) measured {
 	const little = 0.3
 	first := selectOnce(m, p)
 	if first.seconds > little {
@@ -105,7 +105,7 @@ func selectBest[T matrix.Float](m selection.Method[T], p selection.Problem[T]) m
 	return first
 }
 
-func selectOnce[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
+func selectOnce[T matrix.Float](m selection.Method, p selection.Problem[T]) measured {
 	p.Batch, p.Seed = batchRows, 1
 	r := measured{op: m.Name() + "-" + p.Mode.String(), shape: size(p.Pool)}
 	if p.Plain {

@@ -56,22 +56,22 @@ func TestBoundsChangeNothing(t *testing.T) {
 	roomy := device.With(t.Context(), open(t, 0))
 	narrow, wide := features(rows, 1), matrix.Converted[float64](features(rows, 1))
 	costs := selection.Constraints{Cost: slices.Repeat([]float64{1}, rows), Budget: batch, PerCost: true}
-	agree(t, selection.MaxDet[float32]{}, selection.Problem[float32]{Pool: narrow, Batch: batch}, roomy, roomy, costs)
-	agree(t, selection.MaxDet[float64]{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, roomy, costs)
+	agree(t, selection.MaxDet{}, selection.Problem[float32]{Pool: narrow, Batch: batch}, roomy, roomy, costs)
+	agree(t, selection.MaxDet{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, roomy, costs)
 	cuda.KeepSteps(t, 30)
-	agree(t, selection.MaxDet[float64]{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, roomy, costs)
+	agree(t, selection.MaxDet{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, roomy, costs)
 
 	small := device.With(t.Context(), open(t, 52<<20)) // 41 MB are those of the pool
 	p := selection.Problem[float32]{Pool: narrow, Train: features(40, 2), Mode: selection.TP, Batch: batch, Seed: 1}
-	for _, m := range []selection.Method[float32]{selection.LCMD[float32]{}, selection.MaxDist[float32]{}, selection.KMeansPP[float32]{}, selection.FrankWolfe[float32]{}} {
+	for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{}, selection.FrankWolfe{}} {
 		agree(t, m, p, roomy, small, selection.Constraints{})
 	}
 	small = device.With(t.Context(), open(t, 94<<20)) // 82 MB are those of the pool
-	agree(t, selection.FrankWolfe[float64]{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, small, selection.Constraints{})
+	agree(t, selection.FrankWolfe{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, small, selection.Constraints{})
 }
 
 // agree selects on two cards, on the second under constraints, and compares the picks.
-func agree[T matrix.Float](t *testing.T, m selection.Method[T], p selection.Problem[T], one, other context.Context, c selection.Constraints) {
+func agree[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem[T], one, other context.Context, c selection.Constraints) {
 	t.Helper()
 	got, err := selection.Select(one, m, p)
 	if err != nil {
@@ -165,12 +165,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	card := open(t, 4<<20)
 	ctx := device.With(t.Context(), card)
 	p := selection.Problem[float32]{Pool: matrix.New[float32](100_000, 64), Batch: 2}
-	_, err := selection.Select(ctx, selection.MaxDist[float32]{}, p)
+	_, err := selection.Select(ctx, selection.MaxDist{}, p)
 	if m := (*cuda.MemoryError)(nil); !errors.As(err, &m) || !strings.Contains(err.Error(), "--max-memory") {
 		t.Errorf("the error is %v", err)
 	}
 	p.Pool = p.Pool.Slice(0, 100)
-	if _, err := selection.Select(ctx, selection.MaxDist[float32]{}, p); err != nil {
+	if _, err := selection.Select(ctx, selection.MaxDist{}, p); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // features are features on a card.
@@ -25,17 +25,17 @@ type features[T matrix.Float] struct {
 	kind  string
 }
 
-// Features32 implements selection.Device.
-func (c *Card) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (selection.DeviceFeatures[float32], error) {
+// Features32 implements place.Device.
+func (c *Card) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	return featuresIn(c, ctx, p, rows, "f32")
 }
 
-// Features64 implements selection.Device.
-func (c *Card) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (selection.DeviceFeatures[float64], error) {
+// Features64 implements place.Device.
+func (c *Card) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	return featuresIn(c, ctx, p, rows, "f64")
 }
 
-func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T], kind string) (selection.DeviceFeatures[T], error) {
+func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T], kind string) (place.DeviceFeatures[T], error) {
 	width := p.Values[p.Result].Width
 	f := &features[T]{queue: c.newQueue(), shape: matrix.Shape{Rows: rows.Rows, Cols: width}, ld: padded(width), kind: kind}
 	f.x = f.alloc(rows.Rows * f.ld * sizeOf[T]())
@@ -63,16 +63,16 @@ func (c *Card) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.
 	return f.Fetch(dst, 0)
 }
 
-// On implements selection.DeviceFeatures.
-func (f *features[T]) On() selection.Device { return f.card }
+// On implements place.DeviceFeatures.
+func (f *features[T]) On() place.Device { return f.card }
 
-// Shape implements selection.DeviceFeatures.
+// Shape implements place.DeviceFeatures.
 func (f *features[T]) Shape() matrix.Shape { return f.shape }
 
-// Close implements selection.DeviceFeatures.
+// Close implements place.DeviceFeatures.
 func (f *features[T]) Close() { f.close() }
 
-// Norms implements selection.DeviceFeatures.
+// Norms implements place.DeviceFeatures.
 func (f *features[T]) Norms(dst []T) error {
 	at, host := f.alloc(8*f.shape.Rows), make([]float64, f.shape.Rows)
 	f.launch("norms_"+f.kind, f.pass(f.shape.Rows, 0), f.x, f.ld, f.shape.Rows, int32(0), at)
@@ -84,7 +84,7 @@ func (f *features[T]) Norms(dst []T) error {
 	return err
 }
 
-// Fetch implements selection.DeviceFeatures.
+// Fetch implements place.DeviceFeatures.
 func (f *features[T]) Fetch(dst matrix.Dense[T], first int) error {
 	size := sizeOf[T]()
 	each := max(1, stageBytes/(f.ld*size))

@@ -57,7 +57,7 @@ func TestGoldenSelections(t *testing.T) {
 // methodOf returns the method of a golden name such as bait_fb_p_sigma0.1, or nil for those
 // in kernel space. Where the published code broke down, it kept the first picks of the
 // forward step.
-func methodOf(name string, sigma2 float64, brokeDown bool) (selection.Method[float64], selection.Mode) {
+func methodOf(name string, sigma2 float64, brokeDown bool) (selection.Method, selection.Mode) {
 	compat, mode := !strings.HasSuffix(name, "_no1e-8"), selection.P
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "_no1e-8"), "_sigma0.1")
 	if base, ok := strings.CutSuffix(name, "_tp"); ok {
@@ -65,17 +65,17 @@ func methodOf(name string, sigma2 float64, brokeDown bool) (selection.Method[flo
 	}
 	switch strings.TrimSuffix(name, "_p") {
 	case "maxdetfs":
-		return selection.MaxDet[float64]{Sigma2: sigma2, In: selection.InFeatureSpace}, mode
+		return selection.MaxDet{Sigma2: sigma2, In: selection.InFeatureSpace}, mode
 	case "bait_f":
-		return selection.BAIT[float64]{Sigma2: sigma2, Compat: compat}, mode
+		return selection.BAIT{Sigma2: sigma2, Compat: compat}, mode
 	case "bait_fb":
-		return selection.BAIT[float64]{Sigma2: sigma2, Backward: !brokeDown, Compat: compat}, mode
+		return selection.BAIT{Sigma2: sigma2, Backward: !brokeDown, Compat: compat}, mode
 	case "fw":
-		return selection.FrankWolfe[float64]{In: selection.InFeatureSpace}, mode
+		return selection.FrankWolfe{In: selection.InFeatureSpace}, mode
 	case "maxdist":
-		return selection.MaxDist[float64]{}, mode
+		return selection.MaxDist{}, mode
 	case "lcmd":
-		return selection.LCMD[float64]{}, mode
+		return selection.LCMD{}, mode
 	}
 	return nil, mode
 }

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // nearest is the search for the nearest centre of each row. Sizes of clusters are kept as
@@ -30,8 +30,8 @@ type nearest[T matrix.Float] struct {
 	rough        rough
 }
 
-// Nearest implements selection.DeviceRows.
-func (r *rows[T]) Nearest(size selection.Size) selection.DeviceNearest[T] {
+// Nearest implements place.DeviceRows.
+func (r *rows[T]) Nearest(size place.Size) place.DeviceNearest[T] {
 	r.sendMarks()
 	f := &nearest[T]{rows: r}
 	f.dist, f.labels = r.alloc(r.n*sizeOf[T]()), r.alloc(4*r.n)
@@ -55,7 +55,7 @@ func (r *rows[T]) Nearest(size selection.Size) selection.DeviceNearest[T] {
 
 // setScale chooses the unit of the integers: the largest power of two with which all rows
 // together stay below 2^62.
-func (f *nearest[T]) setScale(size selection.Size) {
+func (f *nearest[T]) setScale(size place.Size) {
 	weight := 1.0
 	for _, w := range f.pool.Weights {
 		weight = max(weight, w)
@@ -66,9 +66,9 @@ func (f *nearest[T]) setScale(size selection.Size) {
 	}
 	most := square
 	switch size {
-	case selection.Distance:
+	case place.Distance:
 		most = math.Sqrt(square)
-	case selection.Count:
+	case place.Count:
 		most = 1
 	}
 	unit := func(most float64) float64 {
@@ -81,7 +81,7 @@ func (f *nearest[T]) setScale(size selection.Size) {
 // fewCentres is the number of centres up to which each is added by itself.
 const fewCentres = 16
 
-// Add implements selection.DeviceNearest.
+// Add implements place.DeviceNearest.
 func (f *nearest[T]) Add(centres matrix.Dense[T], first int) {
 	f.sendMarks()
 	if centres.Rows <= fewCentres {
@@ -101,7 +101,7 @@ func (f *nearest[T]) Add(centres matrix.Dense[T], first int) {
 	f.addMany(at, centres.Rows, first)
 }
 
-// AddRow implements selection.DeviceNearest.
+// AddRow implements place.DeviceNearest.
 func (f *nearest[T]) AddRow(row, label int) {
 	f.sendMarks()
 	f.addPlaced(f.x+pointer(row*f.ld*sizeOf[T]()), label)
@@ -173,13 +173,13 @@ func weightsFrom(weights pointer, row int) pointer {
 	return weights + pointer(8*row)
 }
 
-// Farthest implements selection.DeviceNearest.
-func (f *nearest[T]) Farthest(ahead int) ([]selection.DeviceBest, error) {
+// Farthest implements place.DeviceNearest.
+func (f *nearest[T]) Farthest(ahead int) ([]place.DeviceBest, error) {
 	return f.search("farthest", ahead, func(walk pointer) { f.launchFarthest(0, walk) })
 }
 
-// FarthestInLargest implements selection.DeviceNearest.
-func (f *nearest[T]) FarthestInLargest(ahead int) ([]selection.DeviceBest, error) {
+// FarthestInLargest implements place.DeviceNearest.
+func (f *nearest[T]) FarthestInLargest(ahead int) ([]place.DeviceBest, error) {
 	return f.search("largest", ahead, func(walk pointer) {
 		f.launch("largest_cluster", grid{x: 1, threads: 1024}, f.sizes, int32(f.clusters), f.largest, walk)
 		f.launchFarthest(f.largest, walk)
@@ -187,7 +187,7 @@ func (f *nearest[T]) FarthestInLargest(ahead int) ([]selection.DeviceBest, error
 }
 
 // search finds a row and goes ahead.
-func (f *nearest[T]) search(name string, ahead int, find func(walk pointer)) ([]selection.DeviceBest, error) {
+func (f *nearest[T]) search(name string, ahead int, find func(walk pointer)) ([]place.DeviceBest, error) {
 	best, err := f.goAhead(name, ahead, f.clusters, f.addTaken, find)
 	f.clusters += len(best) - 1
 	return best, err
@@ -203,8 +203,8 @@ func (f *nearest[T]) launchFarthest(largest, walk pointer) {
 	f.launch("farthest_"+f.kind, f.scan(), f.n, f.dist, f.labels, f.flags, f.price, f.sizes, largest, f.tops, f.arrived, address(f.best), walk)
 }
 
-// At implements selection.DeviceNearest.
-func (f *nearest[T]) At(row int) selection.DeviceBest {
+// At implements place.DeviceNearest.
+func (f *nearest[T]) At(row int) place.DeviceBest {
 	f.sendMarks()
 	f.launch("row_at_"+f.kind, grid{x: 1, threads: 1}, row, f.dist, f.labels, f.sizes, address(f.best))
 	best, _ := f.answer()
@@ -217,8 +217,8 @@ type cluster struct {
 	rows, top       int64
 }
 
-// Sum implements selection.DeviceNearest.
-func (f *nearest[T]) Sum(sums []selection.DeviceCluster, first int) {
+// Sum implements place.DeviceNearest.
+func (f *nearest[T]) Sum(sums []place.DeviceCluster, first int) {
 	f.sendMarks()
 	many := len(sums)
 	far, top, hi, lo, to := f.alloc(8*many), f.alloc(8*many), f.alloc(8*many), f.alloc(8*many), f.alloc(40*many)
@@ -232,9 +232,9 @@ func (f *nearest[T]) Sum(sums []selection.DeviceCluster, first int) {
 		f.free(p)
 	}
 	for i, c := range host {
-		sums[i] = selection.DeviceCluster{Size: c.size, Open: c.open, Far: c.far, Rows: int(c.rows), Top: int(c.top)}
+		sums[i] = place.DeviceCluster{Size: c.size, Open: c.open, Far: c.far, Rows: int(c.rows), Top: int(c.top)}
 		if err != nil {
-			sums[i] = selection.DeviceCluster{Top: -1}
+			sums[i] = place.DeviceCluster{Top: -1}
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (f *nearest[T]) forValues() {
 	}
 }
 
-// Weigh implements selection.DeviceNearest.
+// Weigh implements place.DeviceNearest.
 func (f *nearest[T]) Weigh(centres bool, scale []float64) []float64 {
 	f.sendMarks()
 	f.forValues()
@@ -266,8 +266,8 @@ func (f *nearest[T]) Weigh(centres bool, scale []float64) []float64 {
 	return f.blockSums(f.values)
 }
 
-// Draws implements selection.DeviceNearest.
-func (f *nearest[T]) Draws(us []float64) ([]selection.DeviceBest, error) {
+// Draws implements place.DeviceNearest.
+func (f *nearest[T]) Draws(us []float64) ([]place.DeviceBest, error) {
 	f.forValues()
 	blocks := (f.n + sumBlock - 1) / sumBlock
 	if f.draws == 0 {
@@ -282,14 +282,14 @@ func (f *nearest[T]) Draws(us []float64) ([]selection.DeviceBest, error) {
 	})
 }
 
-// Draw implements selection.DeviceNearest.
-func (f *nearest[T]) Draw(block int, u float64) selection.DeviceBest {
+// Draw implements place.DeviceNearest.
+func (f *nearest[T]) Draw(block int, u float64) place.DeviceBest {
 	f.launch("draw_row_"+f.kind, grid{x: 1, threads: 1024}, f.values, min((block+1)*sumBlock, f.n), block*sumBlock, u, f.dist, f.labels, f.sizes, address(f.best))
 	best, _ := f.answer()
 	return best
 }
 
-// Gains implements selection.DeviceNearest.
+// Gains implements place.DeviceNearest.
 func (f *nearest[T]) Gains(sums []float64, centres matrix.Dense[T]) {
 	f.forValues()
 	f.launch("weighted_"+f.kind, f.elementwise(), f.n, f.dist, f.weights, f.values)

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Threads of the kernels, as in selection.cu.
@@ -49,7 +49,7 @@ type bestRow struct {
 // rows are the rows of a pool on the card.
 type rows[T matrix.Float] struct {
 	*queue
-	pool           selection.DevicePool[T]
+	pool           place.DevicePool[T]
 	n, ld          int
 	x              pointer
 	weights, price pointer // null if there are none
@@ -74,17 +74,17 @@ type rows[T matrix.Float] struct {
 	nearest       *nearest[T]
 }
 
-// Place32 implements selection.Device.
-func (c *Card) Place32(pool selection.DevicePool[float32]) selection.DeviceRows[float32] {
-	return place(c, pool, "f32")
+// Place32 implements place.Device.
+func (c *Card) Place32(pool place.DevicePool[float32]) place.DeviceRows[float32] {
+	return copied(c, pool, "f32")
 }
 
-// Place64 implements selection.Device.
-func (c *Card) Place64(pool selection.DevicePool[float64]) selection.DeviceRows[float64] {
-	return place(c, pool, "f64")
+// Place64 implements place.Device.
+func (c *Card) Place64(pool place.DevicePool[float64]) place.DeviceRows[float64] {
+	return copied(c, pool, "f64")
 }
 
-func place[T matrix.Float](c *Card, pool selection.DevicePool[T], kind string) *rows[T] {
+func copied[T matrix.Float](c *Card, pool place.DevicePool[T], kind string) *rows[T] {
 	r := &rows[T]{queue: c.newQueue(), pool: pool, n: pool.Rows.Rows, ld: padded(pool.Rows.Cols), kind: kind, all: true, graphs: map[string]uintptr{}}
 	if placed, ok := pool.Placed.(*features[T]); ok {
 		r.x = placed.x
@@ -113,10 +113,10 @@ func (r *rows[T]) numbers(v []float64) pointer {
 	return at
 }
 
-// Err implements selection.DeviceRows.
+// Err implements place.DeviceRows.
 func (r *rows[T]) Err() error { return r.err }
 
-// Close implements selection.DeviceRows.
+// Close implements place.DeviceRows.
 func (r *rows[T]) Close() {
 	for name := range r.graphs {
 		r.dropStep(name)
@@ -188,8 +188,8 @@ func (r *rows[T]) scan() grid {
 // elementwise is the grid of work on one number per row.
 func (r *rows[T]) elementwise() grid { return r.over(r.n, 256) }
 
-// Largest implements selection.DeviceRows.
-func (r *rows[T]) Largest(ahead int) ([]selection.DeviceBest, error) {
+// Largest implements place.DeviceRows.
+func (r *rows[T]) Largest(ahead int) ([]place.DeviceBest, error) {
 	if r.norms == 0 {
 		r.norms = r.alloc(8 * r.n)
 		r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), r.norms)
@@ -197,14 +197,14 @@ func (r *rows[T]) Largest(ahead int) ([]selection.DeviceBest, error) {
 	return r.goAhead("norms", ahead, 0, func(walk pointer) { r.take(walk, 0) }, func(walk pointer) { r.launchBest(r.norms, 0, 0, r.tops, walk) })
 }
 
-// Row implements selection.DeviceRows.
+// Row implements place.DeviceRows.
 func (r *rows[T]) Row(dst []T, row int) {
 	if fetch(r.queue, r.row, r.x+pointer(row*r.ld*sizeOf[T]())) == nil {
 		copy(dst, r.row)
 	}
 }
 
-// Labelled implements selection.DeviceRows.
+// Labelled implements place.DeviceRows.
 func (r *rows[T]) Labelled(train matrix.Dense[T], list []int) (at []int, sq []T) {
 	numbers := make([]int32, len(list))
 	for i, row := range list {
@@ -225,19 +225,19 @@ func (r *rows[T]) Labelled(train matrix.Dense[T], list []int) (at []int, sq []T)
 }
 
 // answer waits for the best row.
-func (r *rows[T]) answer() (selection.DeviceBest, error) {
+func (r *rows[T]) answer() (place.DeviceBest, error) {
 	if err := r.wait(); err != nil {
-		return selection.DeviceBest{Row: -1}, err
+		return place.DeviceBest{Row: -1}, err
 	}
 	return r.best[0].found()
 }
 
 // found returns the row, unless some row has no score.
-func (b bestRow) found() (selection.DeviceBest, error) {
+func (b bestRow) found() (place.DeviceBest, error) {
 	if b.nan >= 0 {
-		return selection.DeviceBest{Row: -1}, &selection.RowError{Set: "pool", Row: int(b.nan), What: "score", Value: math.NaN()}
+		return place.DeviceBest{Row: -1}, &place.RowError{Set: "pool", Row: int(b.nan), What: "score", Value: math.NaN()}
 	}
-	return selection.DeviceBest{Row: int(b.row), Score: b.score, Value: b.value, Label: int(b.label), Size: b.size, Members: int(b.members), Nonzero: b.nonzero != 0}, nil
+	return place.DeviceBest{Row: int(b.row), Score: b.score, Value: b.value, Label: int(b.label), Size: b.size, Members: int(b.members), Nonzero: b.nonzero != 0}, nil
 }
 
 // sendVector sends vectors of features, padded with zeros, to memory of the card.

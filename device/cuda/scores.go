@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // launchBest finds the open row of largest v/(c + offset), or v if c is null.
@@ -55,8 +55,8 @@ type directions[T matrix.Float] struct {
 	roughScores, bounds pointer
 }
 
-// Directions implements selection.DeviceRows.
-func (r *rows[T]) Directions() selection.DeviceDirections {
+// Directions implements place.DeviceRows.
+func (r *rows[T]) Directions() place.DeviceDirections {
 	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), u: r.alloc(8 * r.ld), v: r.alloc(8 * r.ld),
 		phi: r.alloc(8 * r.ld), residual: r.alloc(8 * r.ld), length: r.alloc(8)}
 	if r.price == 0 { // scores per price are not bounded
@@ -68,7 +68,7 @@ func (r *rows[T]) Directions() selection.DeviceDirections {
 	return f
 }
 
-// Sums implements selection.DeviceDirections.
+// Sums implements place.DeviceDirections.
 func (f *directions[T]) Sums(u []float64, r float64) float64 {
 	f.launch("norms_"+f.kind, f.pass(0), f.x, f.ld, f.n, int32(1), f.norms)
 	parts := f.columns(0)
@@ -80,7 +80,7 @@ func (f *directions[T]) Sums(u []float64, r float64) float64 {
 	return addAll(r, f.blockSums(f.norms))
 }
 
-// Start implements selection.DeviceDirections.
+// Start implements place.DeviceDirections.
 func (f *directions[T]) Start(u, v []float64, r float64) {
 	f.r = r
 	f.dropStep("directions") // it has r as an argument
@@ -94,7 +94,7 @@ func (f *directions[T]) move(walk, phi pointer) {
 	f.launch("frank_wolfe_step", grid{x: 1, threads: 256}, walk, f.u, f.v, f.r, phi, f.ld, f.residual, f.length)
 }
 
-// AddRow implements selection.DeviceDirections.
+// AddRow implements place.DeviceDirections.
 func (f *directions[T]) AddRow(row int) {
 	f.sendMarks()
 	f.walkTo(row, 0)
@@ -106,8 +106,8 @@ func (f *directions[T]) addTaken(walk pointer) {
 	f.move(walk, f.phi)
 }
 
-// Best implements selection.DeviceDirections.
-func (f *directions[T]) Best(ahead int) ([]selection.DeviceBest, error) {
+// Best implements place.DeviceDirections.
+func (f *directions[T]) Best(ahead int) ([]place.DeviceBest, error) {
 	return f.goAhead("directions", ahead, 0, f.addTaken, func(walk pointer) {
 		if f.rough.words == 0 {
 			f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.residual, f.norms, pointer(0), f.scores, walk)
@@ -139,8 +139,8 @@ type variances[T matrix.Float] struct {
 // mostVectors is the number of vectors that are kept before all rows do these steps. Tests set it.
 var mostVectors = 1024
 
-// Variances implements selection.DeviceRows.
-func (r *rows[T]) Variances(sigma2 float64) selection.DeviceVariances {
+// Variances implements place.DeviceRows.
+func (r *rows[T]) Variances(sigma2 float64) place.DeviceVariances {
 	f := &variances[T]{rows: r, sigma2: sigma2, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), done: r.alloc(4 * r.n), leaders: r.alloc(topBytes * scanBlocks), room: min(r.pool.Centres, mostVectors) + 1}
 	f.steps = r.alloc(8 * r.ld * f.room)
 	if r.ld <= mostColumns {
@@ -176,7 +176,7 @@ func (f *variances[T]) Step(w []float64) {
 	f.count++
 }
 
-// AddRow implements selection.DeviceVariances.
+// AddRow implements place.DeviceVariances.
 func (f *variances[T]) AddRow(row int) bool {
 	if f.s == 0 {
 		return false
@@ -222,7 +222,7 @@ func (f *variances[T]) settle(blocks, only int, walk pointer) {
 	f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks), f.flags, only, f.c, f.done, walk)
 }
 
-func (f *variances[T]) Best(ahead int) ([]selection.DeviceBest, error) {
+func (f *variances[T]) Best(ahead int) ([]place.DeviceBest, error) {
 	if f.s == 0 {
 		ahead = 0
 	}
@@ -339,8 +339,8 @@ type totals[T matrix.Float] struct {
 	change         pointer // the vectors of its step, before Aᵀ
 }
 
-// Totals implements selection.DeviceRows.
-func (r *rows[T]) Totals(sigma2, offset float64) selection.DeviceTotals {
+// Totals implements place.DeviceRows.
+func (r *rows[T]) Totals(sigma2, offset float64) place.DeviceTotals {
 	vector, square := 8*r.ld, 8*r.ld*r.ld
 	return &totals[T]{rows: r, sigma2: sigma2, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(2 * vector), values: r.alloc(8 * r.n),
 		s: r.alloc(square), inner: r.alloc(square), phi: r.alloc(vector), w: r.alloc(vector), m: r.alloc(vector), change: r.alloc(2 * vector)}
@@ -431,7 +431,7 @@ func (f *totals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 	return f.largestOf(f.v)
 }
 
-// AddRow implements selection.DeviceTotals.
+// AddRow implements place.DeviceTotals.
 func (f *totals[T]) AddRow(row int) {
 	f.sendMarks()
 	f.walkTo(row, 0)
@@ -457,8 +457,8 @@ func (f *totals[T]) addTaken(walk pointer) {
 	f.launch("total_step_"+f.kind, f.pass(16*f.ld), f.x, f.ld, f.n, f.wp, f.c, f.v, walk)
 }
 
-// Best implements selection.DeviceTotals.
-func (f *totals[T]) Best(ahead int) ([]selection.DeviceBest, error) {
+// Best implements place.DeviceTotals.
+func (f *totals[T]) Best(ahead int) ([]place.DeviceBest, error) {
 	return f.goAhead("totals", ahead, 0, f.addTaken, func(walk pointer) { f.launchBest(f.v, f.c, f.offset, f.tops, walk) })
 }
 

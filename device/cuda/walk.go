@@ -7,7 +7,7 @@ package cuda
 
 import (
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // goAhead finds the best row and then does so many steps: add takes the row of the walk and adds
 // it, find finds the next one. name is that of the graph; before is the number of centres or
 // steps so far. All rows of the answer but the last have been taken.
-func (r *rows[T]) goAhead(name string, ahead, before int, add, find func(walk pointer)) ([]selection.DeviceBest, error) {
+func (r *rows[T]) goAhead(name string, ahead, before int, add, find func(walk pointer)) ([]place.DeviceBest, error) {
 	r.sendMarks()
 	ahead = max(0, min(ahead, mostSteps))
 	for i := range r.best[:ahead+1] {
@@ -41,9 +41,9 @@ func (r *rows[T]) goAhead(name string, ahead, before int, add, find func(walk po
 }
 
 // answers waits for the answers of a walk.
-func (r *rows[T]) answers(most int) (list []selection.DeviceBest, err error) {
+func (r *rows[T]) answers(most int) (list []place.DeviceBest, err error) {
 	if err := r.wait(); err != nil {
-		return []selection.DeviceBest{{Row: -1}}, err
+		return []place.DeviceBest{{Row: -1}}, err
 	}
 	for _, b := range r.best[:most] {
 		if b.row == unanswered {

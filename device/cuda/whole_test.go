@@ -16,7 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/transform"
 )
@@ -169,7 +169,7 @@ func BenchmarkFeatures(b *testing.B) {
 func embed[T matrix.Float](b *testing.B, ctx context.Context, name string, k kernel.Kernel[T], rows matrix.Dense[T]) {
 	b.Run(name, func(b *testing.B) {
 		for b.Loop() {
-			f, note, err := selection.Embed(ctx, k, rows)
+			f, note, err := place.Embed(ctx, k, rows)
 			if err != nil || note != "" {
 				b.Fatal(note, err)
 			}

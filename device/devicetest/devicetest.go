@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/selection/selectiontest"
 )
 
@@ -25,28 +26,28 @@ func Selection(t *testing.T, on func(context.Context) context.Context) {
 // Oracles runs the suite of selection methods on a device: the paper's pseudocode, ties,
 // duplicates, rows of zeros. The CPU passes it in package selection.
 func Oracles(t *testing.T, on func(context.Context) context.Context) {
-	for _, size := range []selection.Size{selection.SquaredDistance, selection.Distance, selection.Count} {
+	for _, size := range []place.Size{place.SquaredDistance, place.Distance, place.Count} {
 		oracle := func() selectiontest.Oracle { return &selectiontest.LCMD{Size: size} }
-		t.Run("lcmd", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.LCMD[float32]{Size: size}, Oracle: oracle}.Run)
-		t.Run("lcmd in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.LCMD[float64]{Size: size}, Oracle: oracle}.Run)
+		t.Run("lcmd", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.LCMD{Size: size}, Oracle: oracle}.Run)
+		t.Run("lcmd in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.LCMD{Size: size}, Oracle: oracle}.Run)
 	}
 	maxDiag := func() selectiontest.Oracle { return &selectiontest.MaxDiag{} }
-	t.Run("maxdiag", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDiag[float32]{}, Oracle: maxDiag}.Run)
-	t.Run("maxdiag in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDiag[float64]{}, Oracle: maxDiag}.Run)
+	t.Run("maxdiag", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDiag{}, Oracle: maxDiag}.Run)
+	t.Run("maxdiag in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDiag{}, Oracle: maxDiag}.Run)
 	maxDist := func() selectiontest.Oracle { return &selectiontest.MaxDist{} }
-	t.Run("maxdist", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDist[float32]{}, Oracle: maxDist}.Run)
-	t.Run("maxdist in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDist[float64]{}, Oracle: maxDist}.Run)
-	t.Run("kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true, Method: selection.KMeansPP[float32]{}}.Run)
-	t.Run("greedy-kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true, Method: selection.GreedyKMeansPP[float32]{}}.Run)
+	t.Run("maxdist", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDist{}, Oracle: maxDist}.Run)
+	t.Run("maxdist in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDist{}, Oracle: maxDist}.Run)
+	t.Run("kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true, Method: selection.KMeansPP{}}.Run)
+	t.Run("greedy-kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true, Method: selection.GreedyKMeansPP{}}.Run)
 	const sigma2 = selection.DefaultSigma2
-	t.Run("maxdet", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.98, Method: selection.MaxDet[float64]{},
+	t.Run("maxdet", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.98, Method: selection.MaxDet{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }}.Run)
-	t.Run("frankwolfe", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.9, Method: selection.FrankWolfe[float64]{},
+	t.Run("frankwolfe", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.9, Method: selection.FrankWolfe{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }}.Run)
 	for _, s2 := range []float64{1e-2, sigma2} {
-		t.Run("bait-f", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.4, Method: selection.BAIT[float64]{Sigma2: s2},
+		t.Run("bait-f", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.4, Method: selection.BAIT{Sigma2: s2},
 			Oracle: func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }}.Run)
-		t.Run("bait-fb", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.2, Method: selection.BAIT[float64]{Sigma2: s2, Backward: true},
+		t.Run("bait-fb", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.2, Method: selection.BAIT{Sigma2: s2, Backward: true},
 			Oracle: func() selectiontest.Oracle {
 				return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}}
 			}}.Run)
@@ -55,7 +56,7 @@ func Oracles(t *testing.T, on func(context.Context) context.Context) {
 
 // inPrecision compares every method with the plain version on the CPU.
 func inPrecision[T matrix.Float](t *testing.T, on func(context.Context) context.Context) {
-	for _, e := range selection.Methods[T]() {
+	for _, e := range selection.Methods() {
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
 			for _, c := range changes[T]() {
 				if c.needsTarget && !e.Aims || c.needsScore && !e.Score {
@@ -73,7 +74,7 @@ func inPrecision[T matrix.Float](t *testing.T, on func(context.Context) context.
 }
 
 // compare requires the rows of the plain version on the CPU, and the same numbers again.
-func compare[T matrix.Float](t *testing.T, on func(context.Context) context.Context, m selection.Method[T], p selection.Problem[T]) {
+func compare[T matrix.Float](t *testing.T, on func(context.Context) context.Context, m selection.Method, p selection.Problem[T]) {
 	t.Helper()
 	plain := p
 	plain.Plain = true

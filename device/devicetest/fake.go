@@ -7,7 +7,7 @@ import (
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Fake is a device in the memory of this process, for tests of what surrounds devices. It
@@ -52,46 +52,46 @@ func (f *Fake) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.
 	return f.CPU.Compute(ctx, p, dst, rows)
 }
 
-// Features32 implements selection.Device.
-func (f *Fake) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (selection.DeviceFeatures[float32], error) {
+// Features32 implements place.Device.
+func (f *Fake) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	if f.FailFeatures != nil {
 		return nil, f.FailFeatures
 	}
 	return f.Interpreter.Features32(ctx, p, rows)
 }
 
-// Features64 implements selection.Device.
-func (f *Fake) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (selection.DeviceFeatures[float64], error) {
+// Features64 implements place.Device.
+func (f *Fake) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	if f.FailFeatures != nil {
 		return nil, f.FailFeatures
 	}
 	return f.Interpreter.Features64(ctx, p, rows)
 }
 
-// Place32 implements selection.Device.
-func (f *Fake) Place32(pool selection.DevicePool[float32]) selection.DeviceRows[float32] {
+// Place32 implements place.Device.
+func (f *Fake) Place32(pool place.DevicePool[float32]) place.DeviceRows[float32] {
 	return newFakeRows(f, pool)
 }
 
-// Place64 implements selection.Device.
-func (f *Fake) Place64(pool selection.DevicePool[float64]) selection.DeviceRows[float64] {
+// Place64 implements place.Device.
+func (f *Fake) Place64(pool place.DevicePool[float64]) place.DeviceRows[float64] {
 	return newFakeRows(f, pool)
 }
 
 // fakeRows are the rows of a pool on a fake device, with their nearest centres.
 type fakeRows[T matrix.Float] struct {
-	selection.DeviceRows[T] // nil: the searches that there are not
-	device                  *Fake
-	pool                    matrix.Dense[T]
-	open, selected          []bool
-	sq                      []float64 // from the nearest centre
-	label                   []int
-	centres                 int
-	steps                   int
-	err                     error
+	place.DeviceRows[T] // nil: the searches that there are not
+	device              *Fake
+	pool                matrix.Dense[T]
+	open, selected      []bool
+	sq                  []float64 // from the nearest centre
+	label               []int
+	centres             int
+	steps               int
+	err                 error
 }
 
-func newFakeRows[T matrix.Float](f *Fake, pool selection.DevicePool[T]) *fakeRows[T] {
+func newFakeRows[T matrix.Float](f *Fake, pool place.DevicePool[T]) *fakeRows[T] {
 	n := pool.Rows.Rows
 	r := &fakeRows[T]{device: f, pool: pool.Rows, open: make([]bool, n), selected: make([]bool, n), sq: make([]float64, n), label: make([]int, n)}
 	for i := range r.sq {
@@ -107,13 +107,13 @@ func (r *fakeRows[T]) Mark(row int, open, selected bool) {
 	r.open[row], r.selected[row] = open, selected
 }
 
-func (r *fakeRows[T]) Largest(ahead int) (list []selection.DeviceBest, err error) {
+func (r *fakeRows[T]) Largest(ahead int) (list []place.DeviceBest, err error) {
 	zero := make([]T, r.pool.Cols)
 	for {
-		best := selection.DeviceBest{Row: -1}
+		best := place.DeviceBest{Row: -1}
 		for row := range r.open {
 			if norm := squaredDistance(r.pool.Row(row), zero); r.open[row] && (best.Row < 0 || norm > best.Score) {
-				best = selection.DeviceBest{Row: row, Score: norm, Value: norm, Nonzero: true}
+				best = place.DeviceBest{Row: row, Score: norm, Value: norm, Nonzero: true}
 			}
 		}
 		err := r.step()
@@ -143,13 +143,13 @@ func (r *fakeRows[T]) Labelled(train matrix.Dense[T], list []int) (at []int, sq 
 	return at, sq
 }
 
-func (r *fakeRows[T]) Nearest(selection.Size) selection.DeviceNearest[T] {
+func (r *fakeRows[T]) Nearest(place.Size) place.DeviceNearest[T] {
 	return fakeNearest[T]{fakeRows: r}
 }
 
 // fakeNearest is the search of a fakeRows.
 type fakeNearest[T matrix.Float] struct {
-	selection.DeviceNearest[T] // nil: what other methods need
+	place.DeviceNearest[T] // nil: what other methods need
 	*fakeRows[T]
 }
 
@@ -178,16 +178,16 @@ func (r *fakeRows[T]) step() error {
 	return r.err
 }
 
-func (n fakeNearest[T]) Farthest(ahead int) ([]selection.DeviceBest, error) {
-	return n.goAhead(ahead, func() (selection.DeviceBest, error) { return n.best(func(int) bool { return true }) })
+func (n fakeNearest[T]) Farthest(ahead int) ([]place.DeviceBest, error) {
+	return n.goAhead(ahead, func() (place.DeviceBest, error) { return n.best(func(int) bool { return true }) })
 }
 
-func (n fakeNearest[T]) FarthestInLargest(ahead int) ([]selection.DeviceBest, error) {
+func (n fakeNearest[T]) FarthestInLargest(ahead int) ([]place.DeviceBest, error) {
 	return n.goAhead(ahead, n.farthestInLargest)
 }
 
 // goAhead finds a row, and then takes and adds it and finds the next one, so many times.
-func (n fakeNearest[T]) goAhead(ahead int, find func() (selection.DeviceBest, error)) (list []selection.DeviceBest, err error) {
+func (n fakeNearest[T]) goAhead(ahead int, find func() (place.DeviceBest, error)) (list []place.DeviceBest, err error) {
 	for {
 		best, err := find()
 		list = append(list, best)
@@ -199,7 +199,7 @@ func (n fakeNearest[T]) goAhead(ahead int, find func() (selection.DeviceBest, er
 	}
 }
 
-func (n fakeNearest[T]) farthestInLargest() (selection.DeviceBest, error) {
+func (n fakeNearest[T]) farthestInLargest() (place.DeviceBest, error) {
 	sizes, largest := n.sizes(), 0.0
 	for row, label := range n.label {
 		if n.open[row] {
@@ -221,7 +221,7 @@ func (n fakeNearest[T]) sizes() map[int]float64 {
 }
 
 // best returns the farthest of the open rows that count.
-func (n fakeNearest[T]) best(counts func(row int) bool) (selection.DeviceBest, error) {
+func (n fakeNearest[T]) best(counts func(row int) bool) (place.DeviceBest, error) {
 	found := -1
 	for row := range n.sq {
 		if n.open[row] && counts(row) && (found < 0 || n.sq[row] > n.sq[found]) {
@@ -229,13 +229,13 @@ func (n fakeNearest[T]) best(counts func(row int) bool) (selection.DeviceBest, e
 		}
 	}
 	if err := n.step(); err != nil || found < 0 {
-		return selection.DeviceBest{Row: -1}, err
+		return place.DeviceBest{Row: -1}, err
 	}
 	return n.At(found), nil
 }
 
-func (n fakeNearest[T]) At(row int) selection.DeviceBest {
-	b := selection.DeviceBest{Row: row, Score: n.sq[row], Value: n.sq[row], Label: n.label[row], Nonzero: true}
+func (n fakeNearest[T]) At(row int) place.DeviceBest {
+	b := place.DeviceBest{Row: row, Score: n.sq[row], Value: n.sq[row], Label: n.label[row], Nonzero: true}
 	for other, label := range n.label {
 		if label == b.Label && !n.selected[other] {
 			b.Size += n.sq[other]

@@ -11,14 +11,14 @@ import (
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// Computer is the part of a selection.Device that computes features.
+// Computer is the part of a place.Device that computes features.
 type Computer interface {
-	Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (selection.DeviceFeatures[float32], error)
-	Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (selection.DeviceFeatures[float64], error)
+	Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error)
+	Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error)
 }
 
 // Features compares the features that a device computes with those of the CPU, for every
@@ -145,7 +145,7 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 
 // compareFeatures compares a program on a device with the features of the CPU, row by
 // row: the norm of the error with that of the row.
-func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program, matrix.Dense[T]) (selection.DeviceFeatures[T], error), k kernel.FeatureMap[T], n int, tolerance float64) {
+func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program, matrix.Dense[T]) (place.DeviceFeatures[T], error), k kernel.FeatureMap[T], n int, tolerance float64) {
 	t.Helper()
 	rows := inputs[T](n)
 	want, err := kernel.FeatureMatrix(t.Context(), k, rows)
@@ -161,7 +161,7 @@ func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context,
 	if f.Shape() != want.Shape() {
 		t.Fatalf("the features have the shape %v, on the CPU %v", f.Shape(), want.Shape())
 	}
-	got, err := selection.Fetched(f)
+	got, err := place.Fetched(f)
 	must(t, err)
 	norms := make([]T, n)
 	must(t, f.Norms(norms))
@@ -183,7 +183,7 @@ func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context,
 
 // compareParts requires that the features of a row depend on that row alone, and those of
 // rows from the middle are fetched.
-func compareParts[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program, matrix.Dense[T]) (selection.DeviceFeatures[T], error), p *kernel.Program, rows, all matrix.Dense[T]) {
+func compareParts[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program, matrix.Dense[T]) (place.DeviceFeatures[T], error), p *kernel.Program, rows, all matrix.Dense[T]) {
 	t.Helper()
 	f, err := compute(t.Context(), p, rows.Slice(3, 40))
 	must(t, err)
@@ -204,21 +204,21 @@ func square(x float64) float64 { return x * x }
 type Interpreter struct{}
 
 // Features32 implements Computer.
-func (Interpreter) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (selection.DeviceFeatures[float32], error) {
+func (Interpreter) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	return interpret(ctx, p, rows)
 }
 
 // Features64 implements Computer.
-func (Interpreter) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (selection.DeviceFeatures[float64], error) {
+func (Interpreter) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	return interpret(ctx, p, rows)
 }
 
 // inMemory are features that are not on a device.
 type inMemory[T matrix.Float] struct{ rows matrix.Dense[T] }
 
-func (f inMemory[T]) On() selection.Device { return nil }
-func (f inMemory[T]) Shape() matrix.Shape  { return f.rows.Shape() }
-func (f inMemory[T]) Close()               {}
+func (f inMemory[T]) On() place.Device    { return nil }
+func (f inMemory[T]) Shape() matrix.Shape { return f.rows.Shape() }
+func (f inMemory[T]) Close()              {}
 
 func (f inMemory[T]) Norms(dst []T) error {
 	for i := range dst {
@@ -235,7 +235,7 @@ func (f inMemory[T]) Fetch(dst matrix.Dense[T], first int) error {
 	return nil
 }
 
-func interpret[T matrix.Float](ctx context.Context, p *kernel.Program, rows matrix.Dense[T]) (selection.DeviceFeatures[T], error) {
+func interpret[T matrix.Float](ctx context.Context, p *kernel.Program, rows matrix.Dense[T]) (place.DeviceFeatures[T], error) {
 	dst := matrix.New[T](rows.Rows, p.Values[p.Result].Width)
 	for i := range rows.Rows {
 		if ctx.Err() != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 func init() {
@@ -35,7 +35,7 @@ type World struct {
 	rank, size int
 }
 
-var _ selection.Ranks = (*World)(nil)
+var _ place.Ranks = (*World)(nil)
 
 // chunk is the most that one call sends, because MPI counts bytes in 32 bits.
 const chunk = 1 << 30
@@ -153,7 +153,7 @@ func (w *World) Describe() string {
 	return strings.Join(strings.Fields(strings.TrimRight(line, "\x00")), " ")
 }
 
-// Rank implements selection.Ranks, as do the following methods.
+// Rank implements place.Ranks, as do the following methods.
 func (w *World) Rank() int { return w.rank }
 
 // Size returns how many ranks there are.

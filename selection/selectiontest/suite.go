@@ -15,7 +15,7 @@ import (
 
 // Suite is what every selection method passes.
 type Suite[T matrix.Float] struct {
-	Method selection.Method[T]
+	Method selection.Method
 	// Oracle returns the method as the paper defines it; nil for methods that draw.
 	Oracle func() Oracle
 	// NoKernel leaves out kernels without features.
@@ -212,7 +212,7 @@ func (s Suite[T]) oracle(t *testing.T, change func(p *selection.Problem[float64]
 
 // rounding is how much the numbers may be off, relatively.
 func (s Suite[T]) rounding() float64 {
-	if _, ok := any(s.Method).(selection.Method[float32]); ok {
+	if _, ok := any(s).(Suite[float32]); ok {
 		return 3e-6
 	}
 	return 1e-11

@@ -235,7 +235,7 @@ func TestSelectFeaturesKeepsDigits(t *testing.T) {
 	for i := range m.Data {
 		m.Data[i] = 1 + 1e-8*math.Sin(float64(i*i))
 	}
-	want, err := selection.Select(t.Context(), selection.FrankWolfe[float64]{}, selection.Problem[float64]{Pool: m, Batch: 6})
+	want, err := selection.Select(t.Context(), selection.FrankWolfe{}, selection.Problem[float64]{Pool: m, Batch: 6})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,13 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -57,4 +61,27 @@ func Matrix[T matrix.Float](f Kind, rows, cols int, seed uint64) matrix.Dense[T]
 		}
 	}
 	return m
+}
+
+// InFile returns rows that are in a file on the disk.
+func InFile(t *testing.T, rows matrix.Dense[float32]) matrix.Dense[float32] {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rows")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(unsafe.Slice((*byte)(unsafe.Pointer(&rows.Data[0])), 4*len(rows.Data))); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Sync(); err != nil { // the system keeps what is not on the disk
+		t.Fatal(err)
+	}
+	mapping, err := rowfile.Open[float32](path, 0, rows.Rows, rows.Cols)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(mapping.Close)
+	return mapping.Rows
 }
