@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,27 +17,33 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
-	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// advising is one run of the command advise.
-type advising struct {
+// adviseFlags are the flags of advise.
+type adviseFlags struct {
 	columns         columnFlags
 	net             networkFlags
 	methods         []string
 	rounds, repeats int
 	json, quiet     bool
 	page            string
+}
 
-	progress *progress
+// advising is one run of the command advise.
+type advising struct {
+	adviseFlags
+	run
+	path     string
+	question benchmark.Question
+	rows     *tables.Rows
 }
 
 func newAdvise() *cobra.Command {
-	a := &advising{}
+	a := &adviseFlags{}
 	c := &cobra.Command{
 		Use:   "advise TABLE",
 		Short: "Estimate from your labels whether active learning is worth it",
@@ -46,8 +51,8 @@ func newAdvise() *cobra.Command {
   nextbatch advise table.csv --target y --method 'lcmd-tp:ll' --repeats 10 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
-			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			r := &advising{adviseFlags: *a, run: newRun(cmd, a.quiet), path: args[0]}
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
 		Long: `Replays active learning on the rows that have a label: some are held out to measure
 errors on, some are labelled at the start, and each method requests the labels of
@@ -82,21 +87,8 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	return c
 }
 
-func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
-	begin := time.Now()
-	q, err := a.question()
-	if err != nil {
-		return err
-	}
-	ctx, err = withThreads(ctx, a.net.threads)
-	if err != nil {
-		return err
-	}
-	defer a.columns.memory.begin()()
-	rows, err := a.read(ctx, path, q)
-	if err != nil {
-		return err
-	}
+func (a *advising) compute(ctx context.Context) (*answer, error) {
+	q, rows := a.question, a.rows
 	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets, Rows: rows.TrainRows, Encoder: rows.Encoder}
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
@@ -109,10 +101,10 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	advice, err := q.Advise(ctx)
 	a.progress.done()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	if err != nil {
-		return dataError{err}
+		return nil, dataError{err}
 	}
 	if troubled > 0 {
 		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled, len(advice.Results), first))
@@ -121,57 +113,56 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 		advice.Batch, advice.BatchBy = pool, "as many rows as there are candidates"
 	}
 	result := newAdviseResult(advice, rows, a)
-	result.Seconds = time.Since(begin).Seconds()
-	if a.page != "" {
-		if err := atomicfile.Write(a.page, advicePage(path, advice, result).Write); err != nil {
-			return err
-		}
-		a.progress.say("page written to %s", a.page)
-	}
+	result.Seconds = a.seconds()
+	found := &answer{text: func(out io.Writer) error { return printAdvice(out, advice, result) }}
+	found.savePage(a.page, a.progress, func() *report.Page { return advicePage(a.path, advice, result) })
 	if a.json {
-		return printJSON(out, result)
+		found.json = result
 	}
-	return printAdvice(out, advice, result)
+	return found, nil
 }
 
-// question reads the flags.
-func (a *advising) question() (benchmark.Question, error) {
-	q := benchmark.Question{
+// check reads the flags.
+func (a *advising) check() error {
+	q := &a.question
+	*q = benchmark.Question{
 		Activation: a.net.Activation, Hidden: a.net.Hidden, Epochs: a.net.Epochs,
 		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.weights,
 	}
 	if a.columns.target == "" {
-		return q, usagef("name the target column with --target")
+		return usagef("name the target column with --target")
 	}
 	if a.rounds < 1 || a.repeats < 3 {
-		return q, usagef("--rounds must be at least 1 and --repeats at least 3")
+		return usagef("--rounds must be at least 1 and --repeats at least 3")
 	}
 	for _, text := range a.methods {
 		method, err := spec.Parse(text)
 		if err != nil {
-			return q, err
+			return err
 		}
 		if method.Method == spec.Random {
-			return q, usagef("the methods are compared with random anyway; name others with --method")
+			return usagef("the methods are compared with random anyway; name others with --method")
 		}
 		if slices.Contains(q.Specs, method.String()) {
-			return q, usagef("--method %s is named twice", text)
+			return usagef("--method %s is named twice", text)
 		}
 		q.Specs = append(q.Specs, method.String())
 	}
 	_, err := a.net.config()
-	return q, errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
+	return errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
 }
 
-func (a *advising) read(ctx context.Context, path string, q benchmark.Question) (*tables.Rows, error) {
-	_, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z tables.Sizes) error { return a.admit(table, forecast.Of(z), q.Specs) })
+func (a *advising) read(ctx context.Context) (err error) {
+	_, a.rows, err = a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+		return a.admit(table, forecast.Of(z), a.question.Specs)
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if rows.Train.Rows == 0 {
-		return nil, dataError{errorf("%s: no row has a label and all inputs", path)}
+	if a.rows.Train.Rows == 0 {
+		return dataError{errorf("%s: no row has a label and all inputs", a.path)}
 	}
-	return rows, nil
+	return nil
 }
 
 // admit refuses replays that would need more memory than is available.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,15 +14,14 @@ import (
 	"github.com/nextbatch/nextbatch/audit"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// auditing is one run of the command audit.
-type auditing struct {
+// auditFlags are the flags of audit.
+type auditFlags struct {
 	columns        columnFlags
 	net            networkFlags
 	folds, repeats int
@@ -31,12 +29,20 @@ type auditing struct {
 	level          float64
 	json, quiet    bool
 	page, out      string
+}
 
-	progress *progress
+// auditing is one run of the command audit.
+type auditing struct {
+	auditFlags
+	run
+	path   string
+	config network.Config
+	rows   *tables.Rows
+	names  []string // of the labelled rows
 }
 
 func newAudit() *cobra.Command {
-	a := &auditing{}
+	a := &auditFlags{}
 	c := &cobra.Command{
 		Use:        "audit TABLE",
 		SuggestFor: []string{"check", "outliers", "clean"},
@@ -45,8 +51,8 @@ func newAudit() *cobra.Command {
   nextbatch audit table.csv --target y --id name --out suspects.csv --report audit.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
-			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			r := &auditing{auditFlags: *a, run: newRun(cmd, a.quiet), path: args[0]}
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
 		Long: `Predicts every labelled row by networks that were trained on other rows, and lists
 the labels that disagree most with their predictions, in units of the error that is
@@ -74,30 +80,16 @@ again before you change it.`,
 	return c
 }
 
-func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
-	begin := time.Now()
-	config, err := a.check(path)
-	if err != nil {
-		return err
-	}
-	ctx, err = withThreads(ctx, a.net.threads)
-	if err != nil {
-		return err
-	}
-	defer a.columns.memory.begin()()
-	rows, names, err := a.read(ctx, path, config)
-	if err != nil {
-		return err
-	}
-	o := audit.Options{Network: network.Options{Config: config}, Folds: a.folds, Repeats: a.repeats}
+func (a *auditing) compute(ctx context.Context) (*answer, error) {
+	o := audit.Options{Network: network.Options{Config: a.config}, Folds: a.folds, Repeats: a.repeats}
 	o.Progress = func(done, of int) { a.progress.step("audit", done, of, "networks trained") }
-	reports, err := audit.Labels(ctx, nextbatch.Sample(rows), o)
+	reports, err := audit.Labels(ctx, nextbatch.Sample(a.rows), o)
 	a.progress.done()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	if reports == nil {
-		return dataError{err}
+		return nil, dataError{err}
 	}
 	if err != nil {
 		a.progress.warn(err.Error())
@@ -105,48 +97,56 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	if note := reports[0].TrainingNote; note != "" {
 		a.progress.warn(note)
 	}
-	result := a.results(reports, rows, names)
-	result.Seconds = time.Since(begin).Seconds()
+	return a.answer(reports, a.results(reports)), nil
+}
+
+// answer is the result as a table, a page, and JSON or text.
+func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
+	found := &answer{}
 	if a.out != "" {
-		table, err := a.table(result)
-		if err != nil {
-			return err
-		}
-		if err := source.WriteFile(a.out, table); err != nil {
-			return err
-		}
-		a.progress.say("%s written to %s", words.Count(table.Rows(), "label", "labels"), a.out)
+		found.save = append(found.save, func() error { return a.write(result) })
 	}
-	if a.page != "" {
-		if err := atomicfile.Write(a.page, auditPage(path, rows.Targets, reports, result, names).Write); err != nil {
-			return err
-		}
-		a.progress.say("page written to %s", a.page)
-	}
+	found.savePage(a.page, a.progress, func() *report.Page { return auditPage(a.path, a.rows.Targets, reports, result, a.names) })
 	if a.json {
-		return printJSON(out, result)
+		found.json = result
 	}
-	for _, one := range result.each() {
-		fmt.Fprintf(out, "%s\n\n", one.Answer)
-		if a.out != "" {
-			continue
+	found.text = func(out io.Writer) error {
+		for _, one := range result.each() {
+			fmt.Fprintf(out, "%s\n\n", one.Answer)
+			if a.out != "" {
+				continue
+			}
+			if err := printTable(out, auditTable(one)); err != nil {
+				return err
+			}
 		}
-		if err := printTable(out, auditTable(one)); err != nil {
-			return err
-		}
+		return nil
 	}
+	return found
+}
+
+// write writes the labels that disagree most to the file of --out.
+func (a *auditing) write(result auditResult) error {
+	table, err := a.table(result)
+	if err != nil {
+		return err
+	}
+	if err := source.WriteFile(a.out, table); err != nil {
+		return err
+	}
+	a.progress.say("%s written to %s", words.Count(table.Rows(), "label", "labels"), a.out)
 	return nil
 }
 
 // results describes the findings. With several targets they are those of the first, and
 // hold the results of all.
-func (a *auditing) results(reports []*audit.Report, rows *tables.Rows, names []string) auditResult {
+func (a *auditing) results(reports []*audit.Report) auditResult {
 	list := make([]auditResult, len(reports))
 	for k, r := range reports {
-		list[k] = a.result(r, rows.TrainRows, names)
+		list[k] = a.result(r)
 		if len(reports) > 1 {
-			list[k].Target = rows.Targets[k]
-			list[k].Answer = rows.Targets[k] + ": " + list[k].Answer
+			list[k].Target = a.rows.Targets[k]
+			list[k].Answer = a.rows.Targets[k] + ": " + list[k].Answer
 		}
 	}
 	first := list[0]
@@ -165,45 +165,45 @@ func (r auditResult) each() []auditResult {
 }
 
 // check reads the flags.
-func (a *auditing) check(path string) (network.Config, error) {
-	config, err := a.net.config()
+func (a *auditing) check() (err error) {
+	a.config, err = a.net.config()
 	switch {
 	case err != nil:
-		return config, err
+		return err
 	case a.columns.target == "":
-		return config, usagef("name the target column with --target")
+		return usagef("name the target column with --target")
 	case a.folds < 2 || a.repeats < 1 || a.most < 0:
-		return config, usagef("--folds must be at least 2, --repeats at least 1 and --most not negative")
+		return usagef("--folds must be at least 2, --repeats at least 1 and --most not negative")
 	case !(a.level > 0 && a.level < 1):
-		return config, usagef("--level must be between 0 and 1, not %v", a.level)
+		return usagef("--level must be between 0 and 1, not %v", a.level)
 	}
 	if err := a.columns.check(); err != nil {
-		return config, err
+		return err
 	}
-	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--out", a.out}, {"--report", a.page}}); err != nil {
-		return config, err
+	if err := checkDistinct([]flagged{{"TABLE", a.path}}, []flagged{{"--out", a.out}, {"--report", a.page}}); err != nil {
+		return err
 	}
-	return config, errors.Join(checkOutput("--out", a.out, tableExtensions()...), checkOutput("--report", a.page, ".html"))
+	return errors.Join(checkOutput("--out", a.out, tableExtensions()...), checkOutput("--report", a.page, ".html"))
 }
 
-// read returns the rows and the names of those that have a label.
-func (a *auditing) read(ctx context.Context, path string, config network.Config) (*tables.Rows, []string, error) {
-	table, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
-		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1, 0), "narrower layers (--hidden)", "fewer rows")
+// read reads the rows and the names of those that have a label.
+func (a *auditing) read(ctx context.Context) error {
+	table, rows, err := a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+		return a.columns.memory.admit("training a network", trainingNeed(table, z, a.config, 1, 0), "narrower layers (--hidden)", "fewer rows")
 	})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	names := make([]string, rows.Train.Rows)
+	a.rows, a.names = rows, make([]string, rows.Train.Rows)
 	for i, row := range rows.TrainRows {
-		names[i] = strconv.Itoa(row)
+		a.names[i] = strconv.Itoa(row)
 	}
 	if ids, err := table.Column(a.columns.id); err == nil {
 		for i, row := range rows.TrainRows {
-			names[i] = ids.Format(row)
+			a.names[i] = ids.Format(row)
 		}
 	}
-	return rows, names, nil
+	return nil
 }
 
 // auditResult is what audit prints as JSON.
@@ -234,15 +234,15 @@ type auditFinding struct {
 	P          number `json:"p"`
 }
 
-func (a *auditing) result(r *audit.Report, rows []int, names []string) auditResult {
+func (a *auditing) result(r *audit.Report) auditResult {
 	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut,
-		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version}
+		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Seconds: a.seconds(), Version: thisBuild().Version}
 	shownFindings := r.Findings
 	if a.most > 0 {
 		shownFindings = r.Findings[:min(max(a.most, result.Suspects), len(r.Findings))]
 	}
 	for _, f := range shownFindings {
-		result.Found = append(result.Found, auditFinding{names[f.Row], rows[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
+		result.Found = append(result.Found, auditFinding{a.names[f.Row], a.rows.TrainRows[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
 	}
 	switch result.Suspects {
 	case 0:

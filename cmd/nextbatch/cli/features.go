@@ -16,8 +16,7 @@ import (
 )
 
 func newFeatures() *cobra.Command {
-	s := &selecting{batch: 1}
-	s.request.Streams = true
+	f := &selectFlags{batch: 1}
 	trainOut := ""
 	c := &cobra.Command{
 		Use:     "features [TABLE]",
@@ -25,13 +24,15 @@ func newFeatures() *cobra.Command {
 		Example: "  nextbatch features table.csv --target y --method 'lcmd-tp:grad>sketch(512)' --out pool.npy --train-out train.npy",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if s.out == "" && trainOut == "" {
+			if f.out == "" && trainOut == "" {
 				return usagef("name an output file with --out (candidates) or --train-out (labelled rows)")
 			}
-			check := func() error {
+			s := f.start(cmd, args)
+			s.request.Streams = true
+			room := func() error {
 				return errors.Join(s.checkRoom(s.out, s.plan.FeatureBytes(s.plan.Pool)), s.checkRoom(trainOut, s.plan.FeatureBytes(s.plan.Labelled)))
 			}
-			return s.runKernel(cmd, args, []flagged{{"--out", s.out}, {"--train-out", trainOut}}, check, func(ctx context.Context) error {
+			return s.performKernel(cmd.Context(), []flagged{{"--out", s.out}, {"--train-out", trainOut}}, room, func(ctx context.Context) error {
 				for _, file := range []struct{ path, rows string }{{s.out, "pool"}, {trainOut, "train"}} {
 					path := file.path
 					if path == "" {
@@ -52,9 +53,9 @@ transformations of the spec matter, not its method. Features are written as they
 computed, so there may be more of them than fit into memory. --device says where the
 network is trained and where the features are computed.`,
 	}
-	s.registerKernel(c)
-	s.registerTempDir(c)
-	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the candidates (.npy)")
+	f.registerKernel(c)
+	f.registerTempDir(c)
+	c.Flags().StringVarP(&f.out, "out", "o", "", "file for the candidates (.npy)")
 	c.Flags().StringVar(&trainOut, "train-out", "", "file for the labelled rows (.npy)")
 	return c
 }
@@ -139,18 +140,14 @@ func (s *selecting) gram(ctx context.Context, rows, columns string) (nextbatch.N
 
 func newGram() *cobra.Command {
 	rows, columns := "", ""
-	s := &selecting{batch: 1}
-	s.request.Output = func(z forecast.Sizes) int64 {
-		of := map[string]int{"pool": z.Pool, "train": z.Train}
-		return footprint.Bytes(8 * float64(of[rows]) * float64(of[columns]))
-	}
+	f := &selectFlags{batch: 1}
 	c := &cobra.Command{
 		Use:     "gram [TABLE]",
 		Short:   "Write a kernel matrix as a NumPy array",
 		Example: "  nextbatch gram table.csv --target y --method 'maxdet-p:ntk>train' --rows pool --columns train --out k.npy",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if s.out == "" {
+			if f.out == "" {
 				return usagef("name an output file with --out")
 			}
 			if columns == "" {
@@ -161,11 +158,16 @@ func newGram() *cobra.Command {
 					return usagef("--rows and --columns must be pool or train, not %q", name)
 				}
 			}
-			check := func() error {
+			s := f.start(cmd, args)
+			s.request.Output = func(z forecast.Sizes) int64 {
+				of := map[string]int{"pool": z.Pool, "train": z.Train}
+				return footprint.Bytes(8 * float64(of[rows]) * float64(of[columns]))
+			}
+			room := func() error {
 				of := map[string]int{"pool": s.plan.Pool, "train": s.plan.Labelled}
 				return s.checkRoom(s.out, rowfile.Bytes[float32](of[rows], of[columns]))
 			}
-			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, check, func(ctx context.Context) error {
+			return s.performKernel(cmd.Context(), []flagged{{"--out", s.out}}, room, func(ctx context.Context) error {
 				numbers, err := s.gram(ctx, rows, columns)
 				if err != nil {
 					return usageError{err}
@@ -178,15 +180,15 @@ writes the values of the kernel between rows: candidates (pool) or labelled rows
 (train), in the order of the input. --device says where the network is trained and
 where features are computed; the CPU multiplies them.`,
 	}
-	s.registerKernel(c)
-	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the matrix (.npy)")
+	f.registerKernel(c)
+	c.Flags().StringVarP(&f.out, "out", "o", "", "file for the matrix (.npy)")
 	c.Flags().StringVar(&rows, "rows", "pool", "rows of the matrix: pool or train")
 	c.Flags().StringVar(&columns, "columns", "", "columns of the matrix: pool or train (default: the same as --rows)")
 	return c
 }
 
 // registerKernel registers the flags that determine a kernel.
-func (s *selecting) registerKernel(c *cobra.Command) {
+func (s *selectFlags) registerKernel(c *cobra.Command) {
 	s.registerInputs(c)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
@@ -194,12 +196,28 @@ func (s *selecting) registerKernel(c *cobra.Command) {
 	s.net.register(c)
 }
 
-// runKernel reads, checks whether the outputs have space, trains and then does the work.
-func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagged, check func() error, work func(ctx context.Context) error) error {
-	if len(args) == 1 {
-		s.table = args[0]
-	}
-	s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
+// performKernel reads, checks whether the outputs have space, trains and then does the work.
+func (s *selecting) performKernel(ctx context.Context, outputs []flagged, room func() error, work func(ctx context.Context) error) error {
+	return s.perform(ctx, steps{
+		check: func() error { return s.checkKernel(outputs) }, threads: s.net.threads, memory: &s.columns.memory, around: s.withFiles,
+		read: func(ctx context.Context) error {
+			if err := s.read(ctx); err != nil {
+				return err
+			}
+			return room()
+		},
+		compute: func(ctx context.Context) (*answer, error) {
+			if err := s.trainNetworks(ctx); err != nil {
+				return nil, err
+			}
+			defer s.progress.done()
+			return &answer{}, work(ctx)
+		},
+	})
+}
+
+// checkKernel reads the flags of a command that writes numbers of a kernel.
+func (s *selecting) checkKernel(outputs []flagged) error {
 	out := s.out
 	s.out = "" // here it is not a table
 	err := s.check()
@@ -218,26 +236,7 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 			return err
 		}
 	}
-	ctx, err := withThreads(cmd.Context(), s.net.threads)
-	if err != nil {
-		return err
-	}
-	defer s.columns.memory.begin()()
-	defer s.closeFiles()
-	s.overflow()
-	return rowfile.Guard(func() error {
-		if err := s.read(ctx); err != nil {
-			return err
-		}
-		if err := check(); err != nil {
-			return err
-		}
-		if err := s.trainNetworks(ctx); err != nil {
-			return err
-		}
-		defer s.progress.done()
-		return work(ctx)
-	})
+	return nil
 }
 
 func (s *selecting) writeNumbers(ctx context.Context, path string, n nextbatch.Numbers) error {

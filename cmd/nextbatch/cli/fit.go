@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +19,8 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// fitting is a run of fit.
-type fitting struct {
+// fitFlags are the flags of fit.
+type fitFlags struct {
 	columns columnFlags
 	net     networkFlags
 	folds   int // negative: chosen by the number of labels
@@ -29,6 +28,16 @@ type fitting struct {
 	onnx    string
 	json    bool
 	quiet   bool
+}
+
+// fitting is a run of fit.
+type fitting struct {
+	fitFlags
+	run
+	path   string
+	config network.Config
+	rows   *tables.Rows
+	need   int64 // of memory
 }
 
 // fitResult is what fit prints as JSON.
@@ -62,7 +71,7 @@ type fitTarget struct {
 }
 
 func newFit() *cobra.Command {
-	f := &fitting{}
+	f := &fitFlags{}
 	c := &cobra.Command{
 		Use:        "fit TABLE",
 		SuggestFor: []string{"train", "learn"},
@@ -70,7 +79,8 @@ func newFit() *cobra.Command {
 		Example:    "  nextbatch fit table.csv --target y --id name --out net.safetensors",
 		Args:       cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), f.quiet))
+			r := &fitting{fitFlags: *f, run: newRun(cmd, f.quiet), path: args[0]}
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
 		Long: `Trains a network, or an ensemble, on the rows that have a label and saves it as
 a safetensors file, together with its columns and how they are encoded and scaled.
@@ -100,15 +110,14 @@ that were drawn at random; the pool's error is estimated from these.`,
 }
 
 // foldsFor returns the number of folds for so many labels.
-func (f *fitting) foldsFor(labels int) int {
+func (f *fitFlags) foldsFor(labels int) int {
 	if f.folds >= 0 {
 		return f.folds
 	}
 	return network.DefaultFolds(labels)
 }
 
-func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progress) error {
-	begin := time.Now()
+func (f *fitting) check() (err error) {
 	switch {
 	case f.columns.target == "":
 		return usagef("name the target column with --target")
@@ -117,14 +126,13 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	case f.folds == 1 || f.folds < -1:
 		return usagef("--folds must be 0 or at least 2, not %d", f.folds)
 	}
-	config, err := f.net.config()
-	if err != nil {
+	if f.config, err = f.net.config(); err != nil {
 		return err
 	}
 	if err := f.columns.check(); err != nil {
 		return err
 	}
-	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
+	if err := checkDistinct([]flagged{{"TABLE", f.path}}, []flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
 		return err
 	}
 	if err := errors.Join(checkOutput("--out", f.out, ".safetensors"), checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
@@ -133,49 +141,53 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if f.onnx != "" && f.net.Members > 1 {
 		return usagef("--onnx writes one network: leave out --ensemble")
 	}
-	ctx, err = withThreads(ctx, f.net.threads)
-	if err != nil {
-		return err
-	}
-	defer f.columns.memory.begin()()
-	members := max(1, f.net.Members)
-	need := int64(0)
-	_, rows, err := f.columns.rows(ctx, path, p, func(table *dataset.Table, z tables.Sizes) error {
-		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))
-		return f.columns.memory.admit("training "+words.Count(members, "network", "networks"), need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
-	})
-	if err != nil {
-		return err
-	}
-	model, err := train(ctx, network.Options{Config: config, Members: members, Folds: f.foldsFor(fewestLabels(rows)), Columns: &rows.Encoder}, rows, p)
-	if err != nil {
-		return err
-	}
-	if err := model.Save(f.out); err != nil {
-		return err
-	}
-	if f.onnx != "" {
-		if err := onnx.Save(f.onnx, model); err != nil {
-			return err
-		}
-	}
-	result := f.result(model, rows, p)
-	result.Memory, result.Seconds = need, time.Since(begin).Seconds()
-	if f.json {
-		return printJSON(out, result)
-	}
-	f.print(out, result)
-	if info, err := os.Stat(f.out); err == nil {
-		p.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
-	}
 	return nil
 }
 
+// members is how many networks are trained.
+func (f *fitFlags) members() int { return max(1, f.net.Members) }
+
+func (f *fitting) read(ctx context.Context) (err error) {
+	_, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+		f.need = trainingNeed(table, z, f.config, f.members(), f.foldsFor(z.Train))
+		return f.columns.memory.admit("training "+words.Count(f.members(), "network", "networks"), f.need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
+	})
+	return err
+}
+
+func (f *fitting) compute(ctx context.Context) (*answer, error) {
+	o := network.Options{Config: f.config, Members: f.members(), Folds: f.foldsFor(fewestLabels(f.rows)), Columns: &f.rows.Encoder}
+	model, err := train(ctx, o, f.rows, f.progress)
+	if err != nil {
+		return nil, err
+	}
+	if err := model.Save(f.out); err != nil {
+		return nil, err
+	}
+	if f.onnx != "" {
+		if err := onnx.Save(f.onnx, model); err != nil {
+			return nil, err
+		}
+	}
+	result := f.result(model)
+	if f.json {
+		return &answer{json: result}, nil
+	}
+	return &answer{text: func(out io.Writer) error {
+		f.print(out, result)
+		if info, err := os.Stat(f.out); err == nil {
+			f.progress.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
+		}
+		return nil
+	}}, nil
+}
+
 // result describes the model.
-func (f *fitting) result(model *network.Model, rows *tables.Rows, p *progress) *fitResult {
+func (f *fitting) result(model *network.Model) *fitResult {
+	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
 	for _, w := range warnings {
-		p.warn(w)
+		f.progress.warn(w)
 	}
 	targets := make([]fitTarget, model.Targets())
 	for k := range targets {
@@ -189,7 +201,7 @@ func (f *fitting) result(model *network.Model, rows *tables.Rows, p *progress) *
 	how, first := model.Provenance(), targets[0]
 	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
 		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows), PoolRMSE: first.PoolRMSE,
-		Intervals: first.Intervals, Warnings: append([]string{}, p.warnings...), Version: thisBuild().Version}
+		Intervals: first.Intervals, Memory: f.need, Seconds: f.seconds(), Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
 	}

@@ -269,6 +269,23 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 	return table, rows, nil
 }
 
+// rowsFor turns tables into rows for a model, unless its predictions need too much memory, of
+// which it returns the forecast.
+func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables, p *progress, what, less string) (rows *tables.Rows, need int64, err error) {
+	if t, err = m.tables(t); err != nil {
+		return nil, 0, err
+	}
+	t.Admit = func(z tables.Sizes) error {
+		need = m.memory(f.memory.held, z)
+		return f.memory.admit(what, need, less)
+	}
+	if rows, err = t.Rows(ctx); err != nil {
+		return nil, 0, dataError{err}
+	}
+	p.report(rows)
+	return rows, need, nil
+}
+
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
 func train(ctx context.Context, o network.Options, rows *tables.Rows, p *progress) (*network.Model, error) {

@@ -135,16 +135,6 @@ func trainingNeed(table *dataset.Table, z tables.Sizes, c network.Config, member
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
 }
 
-// predictionNeed forecasts the memory of predictions for the rows of a table, with
-// deviations and intervals.
-func predictionNeed(table *dataset.Table, z tables.Sizes, m *network.Model) int64 {
-	members := len(m.Ensemble())
-	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
-	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
-	numbers := 8 * float64(z.Train+z.Pool) * float64(2*members+8) * float64(m.Targets())
-	return footprint.Resident(table.Bytes() + rowBytes(z) + block + footprint.Bytes(numbers))
-}
-
 // replayNeed forecasts the memory of replays on labelled rows, of which so many run
 // at the same time. Each divides and scales the rows for itself.
 func replayNeed(table int64, z forecast.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {

@@ -7,22 +7,23 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nextbatch/nextbatch"
 )
 
-// forecast prints the plan with a forecast of time, measured on samples.
-func (s *selecting) forecast(ctx context.Context, out io.Writer, read time.Duration) error {
+// forecast returns the plan with a forecast of time, measured on samples.
+func (s *selecting) forecast(ctx context.Context) (*answer, error) {
 	s.plan.Available = s.columns.memory.bytes
-	if err := s.plan.Forecast(ctx, read); err != nil {
-		return requestError(err)
+	if err := s.plan.Forecast(ctx, s.reading); err != nil {
+		return nil, requestError(err)
 	}
 	if s.json {
-		return printJSON(out, s.plan)
+		return &answer{json: s.plan}, nil
 	}
-	printPlan(out, s.plan)
-	return nil
+	return &answer{text: func(out io.Writer) error {
+		printPlan(out, s.plan)
+		return nil
+	}}, nil
 }
 
 func printPlan(out io.Writer, p *nextbatch.Plan) {

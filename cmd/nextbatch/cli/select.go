@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,14 +26,13 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// selecting is a run of select: its flags, then what is made of them.
-type selecting struct {
+// selectFlags are the flags of select, and of the commands that show its kernel.
+type selectFlags struct {
 	columns columnFlags
 	net     networkFlags
 
 	table, train, pool          string
 	trainFeatures, poolFeatures string
-	featureColumns              []string // of the candidates, where they have names
 	model                       string
 	foreign                     foreignFlags
 	batch                       int
@@ -48,17 +46,36 @@ type selecting struct {
 	checkpoint                  string
 	tempDir                     string
 	mayUseFiles                 bool // what exceeds memory goes to files
-	earlier                     earlier
-	unmap                       []func() // takes what is in files out of memory
+}
 
-	ranks    device.Ranks // nil: this process does all the work
-	progress *progress
-	request  nextbatch.Request
-	plan     *nextbatch.Plan
+// selecting is a run of select.
+type selecting struct {
+	selectFlags
+	run
+	ranks   device.Ranks // nil: this process does all the work
+	request nextbatch.Request
+	plan    *nextbatch.Plan
+	reading time.Duration // the files
+
+	featureColumns []string // of the candidates, where they have names
+	earlier        earlier
+	unmap          []func() // takes what is in files out of memory
+}
+
+// start begins a run with the flags and arguments of a command.
+func (f *selectFlags) start(cmd *cobra.Command, args []string) *selecting {
+	s := &selecting{selectFlags: *f, run: newRun(cmd, f.quiet)}
+	if len(args) == 1 {
+		s.table = args[0]
+	}
+	if cmd.Flags().Changed("budget") {
+		s.limits.Budget = &s.limits.budget
+	}
+	return s
 }
 
 func newSelect() *cobra.Command {
-	s := &selecting{}
+	s := &selectFlags{}
 	c := &cobra.Command{
 		Use:        "select [TABLE]",
 		SuggestFor: []string{"pick", "query", "ask", "choose", "next"},
@@ -70,14 +87,8 @@ func newSelect() *cobra.Command {
   nextbatch select table.csv --target y --id name -n 64 --pending @batch.csv --out second.csv`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				s.table = args[0]
-			}
-			if cmd.Flags().Changed("budget") {
-				s.limits.Budget = &s.limits.budget
-			}
-			s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
-			return s.run(cmd.Context(), cmd.OutOrStdout())
+			r := s.start(cmd, args)
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, around: r.together, read: r.readAll, compute: r.compute})
 		},
 		Long: `Picks a batch of rows to label next. In one table, an empty label means
 unlabelled, and these rows are the pool. Otherwise --train names the labelled
@@ -135,7 +146,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 }
 
 // registerInputs registers the flags that name the rows and the method.
-func (s *selecting) registerInputs(c *cobra.Command) {
+func (s *selectFlags) registerInputs(c *cobra.Command) {
 	f := c.Flags()
 	s.columns.registerTarget(c)
 	s.columns.registerWeights(c)
@@ -151,56 +162,54 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	registerQuiet(c, &s.quiet)
 }
 
-func (s *selecting) run(ctx context.Context, out io.Writer) (err error) {
-	begin := time.Now()
-	if err := s.check(); err != nil {
-		return err
-	}
-	if ctx, err = withThreads(ctx, s.net.threads); err != nil {
-		return err
-	}
-	if out, err = s.join(out); err != nil {
+// together does the rest of a run together with the other processes, if there are any.
+func (s *selecting) together(rest func() error) (err error) {
+	if err := s.join(); err != nil {
 		return err
 	}
 	defer func() { err = s.leave(err) }()
-	defer s.columns.memory.begin()()
+	return s.withFiles(rest)
+}
+
+// withFiles does the rest of a run, in which what exceeds memory may be in files.
+func (s *selecting) withFiles(rest func() error) error {
 	defer s.closeFiles()
 	s.overflow()
-	return rowfile.Guard(func() error { return s.answer(ctx, out, begin) })
+	return rowfile.Guard(rest)
 }
 
-// answer reads the rows, picks and reports.
-func (s *selecting) answer(ctx context.Context, out io.Writer, begin time.Time) error {
-	if err := s.agree(ctx, s.read(ctx)); err != nil {
-		return err
-	}
-	read := time.Since(begin)
+// readAll reads the rows, in all processes.
+func (s *selecting) readAll(ctx context.Context) error {
+	err := s.agree(ctx, s.read(ctx))
+	s.reading = time.Since(s.begin)
+	return err
+}
+
+// compute trains and picks. From then on until the batch is out, it keeps a checkpoint.
+func (s *selecting) compute(ctx context.Context) (*answer, error) {
 	if s.dryRun {
-		return s.forecast(ctx, out, read)
+		return s.forecast(ctx)
 	}
 	if err := s.resume(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.agree(ctx, s.trainNetworks(ctx)); err != nil {
-		return err
+		return nil, err
 	}
-	return s.pickAndReport(ctx, out, begin, read)
-}
-
-// pickAndReport selects the batch and writes it; until then it keeps a checkpoint.
-func (s *selecting) pickAndReport(ctx context.Context, out io.Writer, begin time.Time, read time.Duration) (err error) {
 	end, err := s.keep()
 	if err := s.agree(ctx, err); err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { end(err == nil || errors.As(err, new(partialError))) }()
 	r, err := s.pick(ctx)
 	if err != nil {
-		return requestError(err)
+		end(false)
+		return nil, requestError(err)
 	}
 	s.warn(r.Warnings[len(s.plan.Warnings):])
-	r.Version, r.Timings.Read, r.Timings.Total = thisBuild().Version, number(read.Seconds()), number(time.Since(begin).Seconds())
-	return s.report(ctx, out, r)
+	r.Version, r.Timings.Read, r.Timings.Total = thisBuild().Version, number(s.reading.Seconds()), number(s.seconds())
+	found := s.answer(ctx, r)
+	found.done = func(err error) { end(err == nil || errors.As(err, new(partialError))) }
+	return found, nil
 }
 
 // pick selects the batch.

@@ -16,7 +16,7 @@ import (
 // Tables, inputs and features that exceed memory are in files, which are mapped.
 
 // registerTempDir registers the flag of commands that can use such features.
-func (s *selecting) registerTempDir(c *cobra.Command) {
+func (s *selectFlags) registerTempDir(c *cobra.Command) {
 	s.mayUseFiles = true
 	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for tables and features that exceed memory (default TMPDIR, or /var/tmp)")
 }
@@ -59,7 +59,7 @@ func (s *selecting) checkSpace(ctx context.Context, files []tableFile) error {
 }
 
 // folder is where temporary files go; empty if there are none.
-func (s *selecting) folder() string {
+func (s *selectFlags) folder() string {
 	if !s.mayUseFiles {
 		return ""
 	}

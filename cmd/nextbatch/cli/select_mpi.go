@@ -30,26 +30,25 @@ func (s *selecting) checkMPI() error {
 	return nil
 }
 
-// join connects the processes and returns where to print.
-func (s *selecting) join(out io.Writer) (io.Writer, error) {
+// join connects the processes. Only rank 0 prints and writes.
+func (s *selecting) join() (err error) {
 	if !s.mpi {
-		return out, nil
+		return nil
 	}
-	var err error
 	if s.ranks, err = device.ConnectRanks(); err != nil {
 		if errors.Is(err, device.ErrNoRanks) {
-			return out, usagef("--mpi: %w; use nextbatch-hpc, which is the same program with MPI", err)
+			return usagef("--mpi: %w; use nextbatch-hpc, which is the same program with MPI", err)
 		}
-		return out, errorf("--mpi: %w", err)
+		return errorf("--mpi: %w", err)
 	}
 	s.request.Ranks = s.ranks
 	if s.ranks.Rank() == 0 {
 		s.progress.say("%d processes, connected by %s", s.ranks.Size(), s.ranks.Describe())
-		return out, nil
+		return nil
 	}
-	s.out, s.page = "", ""
+	s.out, s.page, s.stdout = "", "", io.Discard
 	s.progress.log, s.progress.quiet, s.progress.terminal = io.Discard, true, false
-	return io.Discard, nil
+	return nil
 }
 
 // leave parts from the other processes. An error that all have is printed by rank 0 alone, and

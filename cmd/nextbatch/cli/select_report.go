@@ -14,34 +14,36 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
-func (s *selecting) report(ctx context.Context, out io.Writer, r *nextbatch.Result) error {
+// answer is the batch as a table, a page, and JSON or text.
+func (s *selecting) answer(ctx context.Context, r *nextbatch.Result) *answer {
+	found := &answer{}
 	if s.out != "" {
-		t, err := s.outputTable(r)
-		if err != nil {
-			return err
-		}
-		if err := source.WriteFile(s.out, t); err != nil {
-			return err
-		}
-		s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
+		found.save = append(found.save, func() error { return s.write(r) })
+	} else {
+		found.text = func(out io.Writer) error { return printBatch(out, r) }
 	}
 	if s.page != "" {
-		if err := s.writePage(ctx, r); err != nil {
-			return err
-		}
+		found.save = append(found.save, func() error { return s.writePage(ctx, r) })
 	}
 	if s.json {
-		if err := printJSON(out, r); err != nil {
-			return err
-		}
-	} else if s.out == "" {
-		if err := printBatch(out, r); err != nil {
-			return err
-		}
+		found.json = r
 	}
 	if r.Missing > 0 {
-		return partialError{len(r.Indices), s.plan.Batch, r.Short}
+		found.short = partialError{len(r.Indices), s.plan.Batch, r.Short}
 	}
+	return found
+}
+
+// write writes the batch to the file of --out.
+func (s *selecting) write(r *nextbatch.Result) error {
+	t, err := s.outputTable(r)
+	if err != nil {
+		return err
+	}
+	if err := source.WriteFile(s.out, t); err != nil {
+		return err
+	}
+	s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
 	return nil
 }
 

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/report"
+)
+
+// steps are those of a command that reads rows and computes something, in their order. Flags are
+// checked before anything is read, and memory is limited before anything large is.
+type steps struct {
+	check   func() error
+	threads int
+	memory  *memory
+	around  func(rest func() error) error // opens what the rest needs, and closes it; nil for nothing
+	read    func(ctx context.Context) error
+	compute func(ctx context.Context) (*answer, error)
+}
+
+// answer is what a command found, in the forms in which it goes out.
+type answer struct {
+	save  []func() error            // write files, in this order
+	json  any                       // printed instead of the text, unless nil
+	text  func(out io.Writer) error // nil prints nothing
+	short error                     // of the whole run, after all of that is out
+	done  func(err error)           // called at the very end, unless nil
+}
+
+// run is a run of a command: what all of them have beside their flags.
+type run struct {
+	begin    time.Time
+	stdout   io.Writer
+	progress *progress
+}
+
+func newRun(cmd *cobra.Command, quiet bool) run {
+	return run{time.Now(), cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), quiet)}
+}
+
+// seconds is how long the run has taken so far.
+func (r *run) seconds() float64 { return time.Since(r.begin).Seconds() }
+
+// perform takes the steps.
+func (r *run) perform(ctx context.Context, s steps) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	ctx, err := withThreads(ctx, s.threads)
+	if err != nil {
+		return err
+	}
+	rest := func() error {
+		defer s.memory.begin()()
+		if err := s.read(ctx); err != nil {
+			return err
+		}
+		a, err := s.compute(ctx)
+		if err != nil {
+			return err
+		}
+		return a.give(r.stdout)
+	}
+	if s.around == nil {
+		return rest()
+	}
+	return s.around(rest)
+}
+
+// give writes the files of an answer and prints it.
+func (a *answer) give(out io.Writer) (err error) {
+	if a.done != nil {
+		defer func() { a.done(err) }()
+	}
+	for _, save := range a.save {
+		if err := save(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.json != nil:
+		err = printJSON(out, a.json)
+	case a.text != nil:
+		err = a.text(out)
+	}
+	if err != nil {
+		return err
+	}
+	return a.short
+}
+
+// savePage adds a page to the files of the answer, if it has a path.
+func (a *answer) savePage(path string, p *progress, page func() *report.Page) {
+	if path == "" {
+		return
+	}
+	a.save = append(a.save, func() error {
+		if err := atomicfile.Write(path, page().Write); err != nil {
+			return err
+		}
+		p.say("page written to %s", path)
+		return nil
+	})
+}
