@@ -114,6 +114,7 @@ func describe(model *network.Model, diverged error) fitted {
 // predictBody asks for predictions by the model in array 0 for the rows in array 1.
 type predictBody struct {
 	Std      bool     `json:"std"`
+	Interval bool     `json:"interval"` // add intervals, of the default coverage unless there is one
 	Coverage *float64 `json:"coverage"` // of intervals; null for none
 	Threads  int      `json:"threads"`
 }
@@ -124,6 +125,9 @@ func (c *call) predict() (any, error) {
 	var body predictBody
 	if err := c.read(&body); err != nil {
 		return nil, err
+	}
+	if body.Interval && body.Coverage == nil {
+		body.Coverage = new(network.DefaultCoverage)
 	}
 	if len(c.Data) != 2 {
 		return nil, refuse("predict takes two arrays, a model and rows, not %d", len(c.Data))

@@ -87,7 +87,7 @@ func (c *call) request(p picking) (r nextbatch.Request, err error) {
 
 // selectRows picks a batch from tables.
 func (c *call) selectRows() (any, error) {
-	body := selectBody{Choice: network.DefaultChoice()}
+	body := selectBody{Choice: network.DefaultChoice(), Missing: tables.ImputeMissing.String()}
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}

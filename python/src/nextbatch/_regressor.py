@@ -17,7 +17,7 @@ except ImportError as error:
 
 from . import _worker
 from ._progress import reporter
-from ._select import HIDDEN, ProgressArgument, warn
+from ._select import ProgressArgument, network, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,11 +30,12 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    hidden : sequence of int
-        Widths of the hidden layers.
-    activation : str
+    hidden : sequence of int, optional
+        Widths of the hidden layers. None here, and for the next two, means the default that
+        ``nextbatch fit --help`` names: that of the paper.
+    activation : str, optional
         Activation function: ``"relu"``, ``"silu"`` or another that ``nextbatch fit --help`` lists.
-    epochs : int
+    epochs : int, optional
         Epochs of training.
     ensemble : int
         How many networks to train; predictions are their mean.
@@ -76,9 +77,9 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden: Sequence[int] = HIDDEN,
-        activation: str = "relu",
-        epochs: int = 256,
+        hidden: Sequence[int] | None = None,
+        activation: str | None = None,
+        epochs: int | None = None,
         ensemble: int = 1,
         folds: int | None = None,
         holdout: float | None = None,
@@ -125,8 +126,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
         body = {
-            "hidden": [int(width) for width in self.hidden], "activation": self.activation, "epochs": self.epochs,
-            "ensemble": self.ensemble, "folds": self.folds, "holdout": self.holdout, "seed": int(seed), "threads": self.threads,
+            **network(self.hidden, self.activation, self.epochs, self.ensemble),
+            "folds": self.folds, "holdout": self.holdout, "seed": int(seed), "threads": self.threads,
         }  # fmt: skip
         with reporter(self.progress) as report:
             about, arrays = _worker.call("fit", body, [X, np.asarray(y, np.float64)], report)
@@ -172,8 +173,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        coverage = 0.9 if return_interval is True else float(return_interval)
-        body = {"std": bool(return_std), "coverage": coverage or None, "threads": self.threads}
+        coverage = None if return_interval is True else float(return_interval) or None
+        body = {"std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, "threads": self.threads}
         _, arrays = _worker.call("predict", body, [np.frombuffer(self.model_, np.uint8), X])
         shaped = [array.reshape(len(X), *self._columns) for array in arrays]
         return tuple(shaped) if len(shaped) > 1 else shaped[0]

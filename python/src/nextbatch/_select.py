@@ -16,9 +16,6 @@ from ._errors import DataError, NextbatchWarning, RequestError
 from ._progress import reporter
 from ._tables import Table
 
-#: Default widths of the hidden layers, as in the paper.
-HIDDEN = (512, 512)
-
 ProgressArgument = bool | Callable[[str, int, int], None]
 
 
@@ -34,7 +31,7 @@ def select(
     id: str | None = None,
     categorical: Sequence[str] = (),
     keep: Sequence[str] = (),
-    missing: str = "impute",
+    missing: str | None = None,
     target: Any = None,
     cost: str | None = None,
     budget: float | None = None,
@@ -46,9 +43,9 @@ def select(
     must: Iterable[Any] = (),
     exclude: Iterable[Any] = (),
     random_column: str | None = None,
-    hidden: Sequence[int] = HIDDEN,
-    activation: str = "relu",
-    epochs: int = 256,
+    hidden: Sequence[int] | None = None,
+    activation: str | None = None,
+    epochs: int | None = None,
     ensemble: int = 0,
     threads: int = 0,
     max_memory: int | None = None,
@@ -87,9 +84,9 @@ def select(
         Columns of numbers that are categories.
     keep : list of str
         Columns of a frame to use even if they look like row numbers.
-    missing : {"impute", "drop", "refuse"}
-        What to do about missing inputs: replace them by the median and mark them, drop their rows,
-        or raise an exception.
+    missing : {"impute", "drop", "refuse"}, optional
+        What to do about missing inputs: replace them by the median and mark them, which is the
+        default, drop their rows, or raise an exception.
     target : array, tensor or DataFrame, optional
         Rows of the distribution that the model will be used on, if that is not the one of the pool.
     cost, budget, cost_aware : str, float, bool
@@ -106,7 +103,8 @@ def select(
         pool is estimated: ``batch.details["metrics"]["pool_rmse"]``.
     hidden, activation, epochs, ensemble : list of int, str, int, int
         The network: widths of its hidden layers, activation function, epochs of training, and how
-        many networks to train (0: as many as the method needs).
+        many networks to train (0: as many as the method needs). None means the default of the
+        command, which ``nextbatch select --help`` names: that of the paper.
     threads : int
         How many threads to use; 0 means all cores. The batch does not depend on it.
     max_memory : int, optional
@@ -153,7 +151,7 @@ def select(
     body = {
         **_common(n, method, seed, threads, max_memory, plot),
         "pending": names(pending), "must": names(must), "exclude": names(exclude),
-        "hidden": [int(width) for width in hidden], "activation": activation, "epochs": epochs, "ensemble": ensemble,
+        **network(hidden, activation, epochs, ensemble),
         "y": y_names, "weights": None if weights is None else [float(w) for w in weights], "id": id_name or "", "random_column": random_column or "",
         "categorical": list(dict.fromkeys([*categorical, *(c for t in tables for c in t.categorical)])),
         "keep": list(keep) or train.matrix_names, "missing": missing,
@@ -234,6 +232,12 @@ def select_features(
         "pending": _numbers(pending), "must": _numbers(must), "exclude": _numbers(exclude),
     }  # fmt: skip
     return _ask("select_features", body, arrays, progress, pool, None)
+
+
+def network(hidden: Sequence[int] | None, activation: str | None, epochs: int | None, ensemble: int) -> dict[str, Any]:
+    """Return how to train, as the worker takes it: None means its default."""
+    widths = None if hidden is None else [int(width) for width in hidden]
+    return {"hidden": widths, "activation": activation, "epochs": epochs, "ensemble": ensemble}
 
 
 def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError("nextbatch.QueryStrategy needs scikit-activeml: pip install scikit-activeml") from error
 
-from ._select import HIDDEN, select
+from ._select import select
 
 
 class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
@@ -48,9 +48,9 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         method: str | None = None,
         missing_label: float = MISSING_LABEL,
         random_state: Any = None,
-        hidden: Sequence[int] = HIDDEN,
-        activation: str = "relu",
-        epochs: int = 256,
+        hidden: Sequence[int] | None = None,
+        activation: str | None = None,
+        epochs: int | None = None,
     ) -> None:
         super().__init__(missing_label=missing_label, random_state=random_state)
         self.method = method
