@@ -202,14 +202,11 @@ func (x *extra) read(f int32, rows []int32) (low, high float32, missing int) {
 // side. If the node has none, they go where most rows go.
 func (x *extra) try(best *draw, d draw, n, missing int, all cell) {
 	left, gap := x.below(d.threshold, n, missing)
-	x.judge(best, d, left, all)
 	if missing == 0 {
-		if best.found && best.feature == d.feature {
-			best.missingLeft = 2*left.weight >= all.weight
-		}
-		return
+		d.missingLeft = 2*left.weight >= all.weight
 	}
-	if d.threshold < largest {
+	x.judge(best, d, left, all)
+	if missing > 0 && d.threshold < largest {
 		d.missingLeft = true
 		x.judge(best, d, cell{left.residual + gap.residual, left.weight + gap.weight}, all)
 	}

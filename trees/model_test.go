@@ -143,6 +143,26 @@ func TestConstantLabel(t *testing.T) {
 	}
 }
 
+// TestLabelsOfAnySize checks that the unit of the labels changes nothing else.
+func TestLabelsOfAnySize(t *testing.T) {
+	for name, fit := range kindsOfModel {
+		d := simulated(60, 1)
+		want := predict(t, fit(t, d, 1), d.Inputs)
+		for _, unit := range []float64{0x1p-900, 0x1p900} {
+			scaled := d
+			scaled.Labels = slices.Clone(d.Labels)
+			for i := range scaled.Labels {
+				scaled.Labels[i] *= unit
+			}
+			got := predict(t, fit(t, scaled, 1), d.Inputs)
+			for i := range got {
+				got[i] /= unit
+			}
+			mustBeClose(t, name, got, want, 1e-12)
+		}
+	}
+}
+
 func TestFewRows(t *testing.T) {
 	for name, fit := range kindsOfModel {
 		for rows := 1; rows < 7; rows++ {
@@ -278,7 +298,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"at least one row and one column":           {},
 		"19 labels for 20 rows":                     with(func(d *Data) { d.Labels = d.Labels[:19] }),
 		"the label of row 3 is NaN":                 with(func(d *Data) { d.Labels[3] = math.NaN() }),
-		"variance is not finite":                    with(func(d *Data) { d.Labels[3] = 1e300 }),
+		"differences are not finite":                with(func(d *Data) { d.Labels[3], d.Labels[4] = math.MaxFloat64, -math.MaxFloat64 }),
 		"row 2, column 1 is infinite":               with(func(d *Data) { d.Inputs.Set(2, 1, float32(math.Inf(1))) }),
 		"row 2, column 4 is 1.5, which is not":      with(func(d *Data) { d.Inputs.Set(2, 4, 1.5) }),
 		"row 2, column 4 is 4, which is not":        with(func(d *Data) { d.Inputs.Set(2, 4, 4) }),

@@ -1,7 +1,7 @@
 package trees
 
 import (
-	"fmt"
+	"errors"
 	"math"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -74,20 +74,27 @@ func relative(weights []float64, n int) []float64 {
 	return r
 }
 
+// standardise computes the labels with mean 0 and variance 1. It divides by the largest
+// deviation before it squares, so that labels may be of any size.
 func (t *training) standardise(labels []float64) error {
 	n := float64(len(labels))
 	for i, y := range labels {
 		t.scale.offset += t.weights[i] * (y / n)
 	}
-	for i, y := range labels {
-		d := y - t.scale.offset
-		t.scale.unit += t.weights[i] * (d * d / n)
+	most, squares := 0.0, 0.0
+	for _, y := range labels {
+		most = max(most, math.Abs(y-t.scale.offset))
 	}
-	if t.scale.unit = math.Sqrt(t.scale.unit); t.scale.unit == 0 {
-		t.scale.unit = 1 // the labels are constant
+	if math.IsInf(most, 0) || math.IsNaN(most) {
+		return errors.New("trees: the labels are so far apart that their differences are not finite")
 	}
-	if math.IsInf(t.scale.unit, 0) || math.IsNaN(t.scale.unit) {
-		return fmt.Errorf("trees: the labels are so large that their variance is not finite")
+	t.scale.unit = 1
+	if most > 0 {
+		for i, y := range labels {
+			d := (y - t.scale.offset) / most
+			squares += t.weights[i] * d * d / n
+		}
+		t.scale.unit = most * math.Sqrt(squares)
 	}
 	t.labels = make([]float64, len(labels))
 	for i, y := range labels {
