@@ -22,6 +22,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/minimise"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -262,5 +263,5 @@ func (l *likelihood) search() ([]float64, error) {
 			}
 		}
 	}
-	return minimise(l.evaluate, best)
+	return minimise.BFGS(l.evaluate, best)
 }

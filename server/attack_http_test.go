@@ -22,7 +22,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // Attacks over HTTP, against a service that listens. Each is bounded in number and time.

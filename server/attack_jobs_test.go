@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // restart ends a service and starts another one with what it left.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // A database may restart, and a network may fail, while jobs run: they wait, and go on.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // Campaign is where a campaign stands.

@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
-	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // TestJobsComputeOnTheDevice has the device fail, so that only a job on the device does.

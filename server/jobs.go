@@ -10,7 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // Long work, such as training and selecting, runs as a job, so that no connection has to

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/sse"
 
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // JobPath is the input of an operation about a job.

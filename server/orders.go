@@ -14,8 +14,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // A job is written down before it begins, and crossed out when it ends or is cancelled, so that

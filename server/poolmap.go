@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // mostMapped is how many rows a map shows.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // mixed makes a campaign whose rows have every status, and returns all rows.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // raw sends bytes to the service and returns the statuses of all answers on the connection.

@@ -23,7 +23,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // service is a server with a token of each role.

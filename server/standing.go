@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 func (s *Server) standingRoutes() {

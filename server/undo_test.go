@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // A labeller takes back what they did themselves, and nothing else.

@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // Requests about campaigns have the verbs of package campaign. Their bodies and answers are those of

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // batch is rows that were handed out.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // betweenReports is often enough for an eye, and rare enough to cost nothing.

@@ -17,9 +17,9 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // Server answers the requests of one client.

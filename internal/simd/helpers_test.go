@@ -52,3 +52,12 @@ func mustPanic(t *testing.T, what string, f func()) {
 	}()
 	f()
 }
+
+// Available returns all sets that this CPU can run, "go" first.
+func Available[T Float]() []*Set[T] {
+	sets := make([]*Set[T], len(available32))
+	for i := range sets {
+		sets[i] = pick[T](available32[i], available64[i])
+	}
+	return sets
+}

@@ -30,7 +30,7 @@ import (
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Set is one implementation of every primitive. Get one with For or Available;
+// Set is one implementation of every primitive. Get one with For;
 // the zero value is not usable.
 type Set[T Float] struct {
 	name string
@@ -90,15 +90,6 @@ func Name() string { return active }
 
 // Names returns the names of all sets that this CPU can run, "go" first.
 func Names() []string { return slices.Clone(available) }
-
-// Available returns all sets that this CPU can run, "go" first.
-func Available[T Float]() []*Set[T] {
-	sets := make([]*Set[T], len(available32))
-	for i := range sets {
-		sets[i] = pick[T](available32[i], available64[i])
-	}
-	return sets
-}
 
 func pick[T Float](f32 *Set[float32], f64 *Set[float64]) *Set[T] {
 	if s, ok := any(f32).(*Set[T]); ok {

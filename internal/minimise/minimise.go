@@ -1,7 +1,7 @@
-package kernel
+// Package minimise finds the minimum of a smooth function of a few hundred variables.
+package minimise
 
-// Minimum of a smooth function by the BFGS method (Nocedal and Wright, "Numerical
-// Optimization", chapter 6). With the step s between two points, the difference y of
+// The BFGS method (Nocedal and Wright, "Numerical Optimization", chapter 6). With the step s between two points, the difference y of
 // their gradients and ρ = 1/sᵀy, the approximate inverse Hessian becomes
 //
 //	H ← (I − ρ·s·yᵀ)·H·(I − ρ·y·sᵀ) + ρ·s·sᵀ
@@ -23,9 +23,9 @@ const (
 	flatSlope   = 1e-3 // a gradient this small ends the search
 )
 
-// minimise returns a point where the gradient is nearly zero, or the best one that
-// it found. f writes the gradient at x and returns the value there.
-func minimise(f func(gradient, x []float64) (float64, error), x []float64) ([]float64, error) {
+// BFGS returns a point where the gradient is nearly zero, or the best one that it
+// found on the way from x. f writes the gradient at x and returns the value there.
+func BFGS(f func(gradient, x []float64) (float64, error), x []float64) ([]float64, error) {
 	set := simd.For[float64]()
 	slope, next := make([]float64, len(x)), make([]float64, len(x))
 	value, err := f(slope, x)
