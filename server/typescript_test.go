@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/nextbatch/nextbatch/campaign"
 )
 
 var writeTypes = flag.Bool("write-types", false, "write the types of the dashboard")
@@ -58,7 +60,8 @@ func TestTypescript(t *testing.T) {
 	}
 }
 
-// typescript returns an interface for each schema, in the order of their names.
+// typescript returns an interface for each schema, in the order of their names, and the defaults of
+// settings.
 func typescript(schemas map[string]*huma.Schema) string {
 	var b strings.Builder
 	b.WriteString("// What the service takes and answers, made from /openapi.json: change the types of Go, then run make web-types.\n")
@@ -77,6 +80,7 @@ func typescript(schemas map[string]*huma.Schema) string {
 		}
 		b.WriteString("}\n")
 	}
+	fmt.Fprintf(&b, "\n// What settings mean that a campaign does not have.\nexport const defaultBatch = %d\nexport const defaultAudit = %v\n", campaign.DefaultBatch, campaign.DefaultAudit)
 	return b.String()
 }
 

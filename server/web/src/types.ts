@@ -470,3 +470,7 @@ export interface UndoRequest {
   event: number // number of the event to take back
   reason?: string
 }
+
+// What settings mean that a campaign does not have.
+export const defaultBatch = 32
+export const defaultAudit = 0.125

@@ -9,6 +9,7 @@ import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
 import { Values } from '../parts/values'
 import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
 import type { Predictions } from '../kinds'
+import { defaultBatch } from '../types'
 import type { Campaign, Job, QueueRow, Session } from '../types'
 import { useEvery, useLoad } from '../use'
 
@@ -75,7 +76,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
 }
 
 function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: number; ask: (rows: number) => void }) {
-  const usual = Math.min(status.settings.batch ?? 32, status.open)
+  const usual = Math.min(status.settings.batch ?? defaultBatch, status.open)
   const [text, setText] = useState(String(usual))
   const n = parseNumber(text)
   const right = n !== null && Number.isInteger(n) && n > 0 && n <= Math.max(1, status.open)

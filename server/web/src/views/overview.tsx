@@ -10,6 +10,7 @@ import { pathOf } from '../router'
 import { keepRule, keptRule, ruleText } from '../stop'
 import type { StopRule } from '../stop'
 import type { Counts, Status } from '../kinds'
+import { defaultAudit, defaultBatch } from '../types'
 import type { Campaign, Interval, Person, Session, Standing, TargetStanding } from '../types'
 import { useEvery, useLoad } from '../use'
 
@@ -59,7 +60,7 @@ function AdviceCard({ standing, status, session, unit, rule, change }: {
   standing: Standing; status: Campaign; session: Session; unit: string; rule: StopRule; change: (rule: StopRule) => void
 }) {
   const { verdict, because } = standing.advice
-  const batch = Math.min(status.settings.batch ?? 32, status.open)
+  const batch = Math.min(status.settings.batch ?? defaultBatch, status.open)
   const title = verdict === 'go on' && batch > 0 ? `Ask for ${many(batch, 'more row')}` : verdicts[verdict]
   return (
     <section class={`card advice ${verdict.replaceAll(' ', '-')}`} aria-label="Advice">
@@ -190,7 +191,7 @@ function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopR
 }
 
 function TooFew({ audited, status }: { audited: number; status: Campaign }) {
-  const share = status.settings.audit ?? 1 / 8
+  const share = status.settings.audit ?? defaultAudit
   return (
     <div class="empty inside">
       <h3>Too few labels to tell the error</h3>
