@@ -18,7 +18,7 @@ package selection
 //	           c = c − u⊙u,  v = v + u⊙z   with u = Φ·Aᵀw, z = Φ·Aᵀp
 //
 // which is the paper's update, written in φ. c and v of a row need not be updated in
-// each step: bait_bounds.go finds the rows that can be the best, and only these are
+// each step: internal/space finds the rows that can be the best, and only these are
 // updated, with the same numbers as if each step were done for every row.
 //
 // v falls by many orders of magnitude while its rounding errors do not. Before these
