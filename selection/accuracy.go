@@ -6,8 +6,8 @@ package selection
 // it was large. Once that error may decide between rows, the variances are recomputed
 // from all selected rows. A Cholesky factor in float64 squares the condition number of
 // these rows, so its variances are compared with exact ones of a few rows
-// (covariance.variance); if they are off, the factor is computed with twice as many
-// digits (double.go). The variance is then the squared norm of a short vector, not a
+// (posterior.Covariance.Variance); if they are off, the factor is computed with twice as many
+// digits (internal/double). The variance is then the squared norm of a short vector, not a
 // difference of large numbers, and its error is a share of itself.
 
 import (

@@ -7,6 +7,12 @@
 // Select, does everything else: the P and TP modes, constraints, fallbacks, the report.
 // So a new method is one file (see the example of Method).
 //
+// A file, or a family of files with one name, holds a method, its formula first: random,
+// maxdiag, maxdet, bait, frankwolfe, maxdist, kmeanspp, greedy_kmeanspp, lcmd. Where rows are
+// is no question there: a method reaches them by their numbers, through a Space and the
+// searches of package internal/space, which knows about memory, files, devices, ranks and the
+// two precisions. Package place has the contracts of devices and ranks.
+//
 // Rows are either features, whose inner product is the kernel, or the inputs of a
 // Kernel. Methods that measure distances, MaxDet and FrankWolfe work without features.
 // Methods that use the noise variance σ² compute in float64 whatever the rows are;

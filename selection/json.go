@@ -43,9 +43,9 @@ func (p Pick) MarshalJSON() ([]byte, error) {
 		Cluster  *centre  `json:"cluster,omitempty"`
 		Labelled int      `json:"labelled"`
 		Distance *float64 `json:"distance,omitempty"`
-	}{Row: p.Row, Step: p.Step, Why: p.Why, Score: finite(p.Score), Tied: p.Tied, Labelled: p.Labelled, Distance: finite(p.Distance)}
+	}{Row: p.Row, Step: p.Step, Why: p.Why, Score: orNothing(p.Score), Tied: p.Tied, Labelled: p.Labelled, Distance: orNothing(p.Distance)}
 	if c := p.Cluster; c.Centre.Set != NoSet {
-		object.Cluster = &centre{c.Centre.Set, c.Centre.Row, finite(c.Distance), c.Rows}
+		object.Cluster = &centre{c.Centre.Set, c.Centre.Row, orNothing(c.Distance), c.Rows}
 	}
 	return json.Marshal(object)
 }
@@ -57,10 +57,10 @@ func (r Removal) MarshalJSON() ([]byte, error) {
 		Picked int      `json:"picked"`
 		Step   int      `json:"step"`
 		Score  *float64 `json:"score,omitempty"`
-	}{r.Row, r.Picked, r.Step, finite(r.Score)})
+	}{r.Row, r.Picked, r.Step, orNothing(r.Score)})
 }
 
-func finite(v float64) *float64 {
+func orNothing(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}

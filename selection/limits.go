@@ -13,10 +13,7 @@ package selection
 // batch is allowed whose costs, as decimal numbers, add up to no more than the budget,
 // and no batch exceeds it by more than four units in the last place.
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // limits keeps track of the constraints: which pool rows may be picked now.
 type limits struct {
@@ -150,24 +147,6 @@ func (l *limits) within(sum float64, slack int) bool {
 	return l.constraints.within(sum, slack)
 }
 
-func (c *Constraints) within(sum float64, slack int) bool {
-	return sum <= c.Budget*float64(slack)*(1+0x1p-50)
-}
-
-// Affordable returns how many of the rows, taken in order, the budget covers.
-func (c *Constraints) Affordable(rows []int) int {
-	if c.Cost == nil {
-		return len(rows)
-	}
-	var spent costs
-	for i, row := range rows {
-		if spent.add(c.Cost[row]); !c.within(spent.sum(), 1) {
-			return i
-		}
-	}
-	return len(rows)
-}
-
 // add puts a row into the batch, which closes rows and opens none.
 func (l *limits) add(row int) {
 	l.change(row, true, 1)
@@ -252,27 +231,6 @@ func (l *limits) whyNone() string {
 		return "all groups with candidates left have reached their limit"
 	}
 	return "there are no more candidates within the budget and the group limits"
-}
-
-// costs is a compensated sum (Neumaier's variant of Kahan's): it also sums up what
-// rounding loses.
-type costs struct{ rounded, lost float64 }
-
-func (c costs) sum() float64 { return c.rounded + c.lost }
-
-func (c costs) with(cost float64) float64 {
-	c.add(cost)
-	return c.sum()
-}
-
-func (c *costs) add(cost float64) {
-	sum := c.rounded + cost
-	if math.Abs(c.rounded) >= math.Abs(cost) {
-		c.lost += (c.rounded - sum) + cost
-	} else {
-		c.lost += (cost - sum) + c.rounded
-	}
-	c.rounded = sum
 }
 
 // ranks finds the n-th open row in logarithmic time: a Fenwick tree.

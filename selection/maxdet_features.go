@@ -60,7 +60,7 @@ func (f *maxDetFeatures) Next() (Choice, error) {
 		return Choice{}, err
 	}
 	f.lower(best.Score)
-	return Choice{Row: best.Row, Score: f.space.perCost(best.Row, best.Score), Tied: best.Score == 0}, nil
+	return Choice{Row: best.Row, Score: f.space.price.per(best.Row, best.Score), Tied: best.Score == 0}, nil
 }
 
 // lower says what the largest variance has fallen to. Per cost, another row than that is

@@ -70,7 +70,7 @@ func (f *maxDetKernel) Next() (Choice, error) {
 		}
 		return f.Next()
 	}
-	return Choice{Row: top.Row, Score: f.space.perCost(top.Row, best), Tied: best == 0}, nil
+	return Choice{Row: top.Row, Score: f.space.price.per(top.Row, best), Tied: best == 0}, nil
 }
 
 // lower is that of maxDetFeatures.
@@ -88,7 +88,7 @@ func (f *maxDetKernel) nextPrecisely() (Choice, error) {
 	if unitRoundoff*f.largest > tolerance*best.Score {
 		return Choice{}, f.refusal()
 	}
-	return Choice{Row: best.Row, Score: f.space.perCost(best.Row, best.Score), Tied: best.Score == 0}, nil
+	return Choice{Row: best.Row, Score: f.space.price.per(best.Row, best.Score), Tied: best.Score == 0}, nil
 }
 
 func (f *maxDetKernel) refusal() error {

@@ -30,18 +30,6 @@ type Forward interface {
 	Next() (Choice, error)
 }
 
-// Choice is a row and why it was chosen.
-type Choice struct {
-	Row     int
-	Score   float64
-	Cluster Cluster
-
-	// Tied says that all candidates are equally good by the method's measure, and
-	// that the row has the lowest number of them. The notes of the result say from
-	// which step on that was so. A row that is drawn is not tied.
-	Tied bool
-}
-
 // Backward is a Forward that can take rows out again: the paper's template for
 // forward-backward selection. More rows are picked than the batch has; then rows
 // are removed until the batch remains.

@@ -19,10 +19,10 @@ package selection
 // instead of calling them pending: otherwise each would be observed twice.
 
 // checkPending reports pending rows that do not exist, are named twice or are required.
-func (q *question) checkPending(c *complaints, pool int) {
-	pending := checkRows(c, "Pending", q.pending, pool)
-	c.when(len(pending) < len(q.pending), "Pending", "a row is named twice")
-	for _, row := range q.constraints.Require {
-		c.when(pending[row], "Require", "row %d is pending", row)
+func checkPending(c *complaints, pending, require []int, pool int) {
+	known := checkRows(c, "Pending", pending, pool)
+	c.when(len(known) < len(pending), "Pending", "a row is named twice")
+	for _, row := range require {
+		c.when(known[row], "Require", "row %d is pending", row)
 	}
 }

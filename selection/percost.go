@@ -14,10 +14,13 @@ package selection
 //
 // Prices make bounds of scores useless as they are, so every step is done for every row.
 
-// perCost divides a score by the cost of its row, if scores are to be divided.
-func (s *Space) perCost(row int, score float64) float64 {
-	if s.price == nil || row < 0 {
+// prices are what scores are divided by; nil: scores stay as they are.
+type prices []float64
+
+// per divides a score by the cost of its row.
+func (p prices) per(row int, score float64) float64 {
+	if p == nil || row < 0 {
 		return score
 	}
-	return score / s.price[row]
+	return score / p[row]
 }

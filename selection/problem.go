@@ -3,9 +3,6 @@ package selection
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -79,30 +76,6 @@ type Problem[T matrix.Float] struct {
 type Aims[T matrix.Float] struct {
 	Rows    matrix.Dense[T]
 	Weights []float64
-}
-
-// Constraints are conditions that a batch must meet. The zero value has none.
-type Constraints struct {
-	// Exclude lists pool rows that may not be picked. They remain part of the
-	// pool that a batch represents.
-	Exclude []int
-	// Require lists pool rows that must be in the batch. They come first and
-	// count as selected, for the size of the batch and for what is picked next.
-	Require []int
-
-	// Cost holds the cost of each pool row; the batch costs at most Budget in
-	// total. Without Cost there is no budget.
-	Cost   []float64
-	Budget float64
-
-	// PerCost has each step pick the row of largest score divided by its cost, which
-	// must be positive (percost.go).
-	PerCost bool
-
-	// Group holds the group of each pool row; the batch has at most PerGroup rows
-	// of any group. Without Group there are no groups.
-	Group    []int
-	PerGroup int
 }
 
 // question is a problem without its rows.
@@ -185,7 +158,7 @@ func (q *question) check(pool int) error {
 	c.when(of.train.Rows > 0 && of.train.Cols != cols, "Train",
 		"training rows have %d columns, pool rows %d", of.train.Cols, cols)
 	q.checkAims(&c, pool)
-	q.checkPending(&c, pool)
+	checkPending(&c, q.pending, q.constraints.Require, pool)
 	q.constraints.check(&c, pool, q.batch)
 	return errors.Join(c...)
 }
@@ -197,68 +170,4 @@ func (q *question) checkAims(c *complaints, pool int) {
 		"target rows have %d columns, pool rows %d", rows.Cols, q.shapes.pool.Cols)
 	checkNumbers(c, "Aims.Weights", weights, pool)
 	c.when(weights != nil && !anyPositive(weights), "Aims.Weights", "no weight is positive")
-}
-
-func (k *Constraints) check(c *complaints, pool, batch int) {
-	excluded := checkRows(c, "Exclude", k.Exclude, pool)
-	required := checkRows(c, "Require", k.Require, pool)
-	for _, row := range k.Require {
-		c.when(excluded[row], "Require", "row %d is excluded", row)
-	}
-	c.when(len(required) < len(k.Require), "Require", "a row is named twice")
-	c.when(len(k.Require) > batch, "Require", "%d rows do not fit into a batch of %d", len(k.Require), batch)
-	checkNumbers(c, "Cost", k.Cost, pool)
-	c.when(k.Cost == nil && k.Budget != 0, "Budget", "there is a budget but no cost")
-	c.when(k.Cost != nil && (!(k.Budget >= 0) || math.IsInf(k.Budget, 1)), "Budget", "the budget must be finite and not negative, not %v", k.Budget)
-	c.when(k.PerCost && k.Cost == nil, "PerCost", "there are no costs to divide scores by")
-	if at := slices.Index(k.Cost, 0); k.PerCost && at >= 0 {
-		c.when(true, "PerCost", "row %d costs nothing, and scores cannot be divided by that", at)
-	}
-	c.when(k.Group != nil && len(k.Group) != pool, "Group", "there are %d groups for %d pool rows", len(k.Group), pool)
-	c.when(k.Group == nil && k.PerGroup != 0, "PerGroup", "there is a limit but there are no groups")
-	c.when(k.Group != nil && k.PerGroup <= 0, "PerGroup", "the limit must be positive, not %d", k.PerGroup)
-}
-
-// checkRows returns the set of rows, without those that do not exist.
-func checkRows(c *complaints, field string, rows []int, pool int) map[int]bool {
-	set := make(map[int]bool, len(rows))
-	for _, row := range rows {
-		if row < 0 || row >= pool {
-			c.when(true, field, "there is no row %d: the pool has %d rows", row, pool)
-			continue
-		}
-		set[row] = true
-	}
-	return set
-}
-
-func checkNumbers(c *complaints, field string, v []float64, pool int) {
-	if v == nil {
-		return
-	}
-	c.when(len(v) != pool, field, "there are %d numbers for %d pool rows", len(v), pool)
-	for i, x := range v {
-		if !(x >= 0) || math.IsInf(x, 1) {
-			c.when(true, field, "the number of row %d is %v, but must be finite and not negative", i, x)
-			return
-		}
-	}
-}
-
-func anyPositive(v []float64) bool {
-	for _, x := range v {
-		if x > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// complaints collects violations so that they are reported together.
-type complaints []error
-
-func (c *complaints) when(wrong bool, field, format string, args ...any) {
-	if wrong {
-		*c = append(*c, &ProblemError{Field: field, Reason: fmt.Sprintf(format, args...)})
-	}
 }

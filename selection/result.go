@@ -36,6 +36,18 @@ func (r *Result) Rows() []int {
 	return rows
 }
 
+// Choice is a row and why it was chosen.
+type Choice struct {
+	Row     int
+	Score   float64
+	Cluster Cluster
+
+	// Tied says that all candidates are equally good by the method's measure, and
+	// that the row has the lowest number of them. The notes of the result say from
+	// which step on that was so. A row that is drawn is not tied.
+	Tied bool
+}
+
 // Pick is a row of the batch, and why it is there.
 type Pick struct {
 	Row   int     // of the pool

@@ -51,12 +51,3 @@ func (d *driver) retake(c Choice) error {
 func (d *driver) otherProblem(c Choice) error {
 	return &ProblemError{Field: "Resume", Reason: fmt.Sprintf("row %d was not chosen at step %d of this problem: the earlier run was another one", c.Row, d.step+1)}
 }
-
-// choose puts a row into the batch that the method has chosen.
-func (d *driver) choose(c Choice) {
-	d.take(c, Chosen)
-	d.compare(c)
-	if d.picked != nil {
-		d.picked(c)
-	}
-}

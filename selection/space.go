@@ -18,7 +18,7 @@ type Space struct {
 	mode   Mode
 	batch  int
 	seed   uint64
-	price  []float64 // of pool rows, to divide scores by; nil: scores stay as they are
+	price  prices // of pool rows
 	notes  []string
 }
 
@@ -84,7 +84,7 @@ func (s *Space) Best(score []float64) (Choice, error) {
 	if row < 0 {
 		return Choice{}, &Stuck{Reason: "no row may be picked"}
 	}
-	return Choice{Row: row, Score: s.perCost(row, score[row]), Tied: score[row] == 0}, nil
+	return Choice{Row: row, Score: s.price.per(row, score[row]), Tied: score[row] == 0}, nil
 }
 
 // choose turns the row of largest squared distance, or of largest k(x, x), into a
@@ -96,7 +96,7 @@ func (s *Space) choose(best space.Found, err error) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: best.Row, Score: s.perCost(best.Row, s.rows.InUnits(best.Score, 2)), Tied: best.Score == 0}, nil
+	return Choice{Row: best.Row, Score: s.price.per(best.Row, s.rows.InUnits(best.Score, 2)), Tied: best.Score == 0}, nil
 }
 
 // largest chooses the open row of largest k(x, x).

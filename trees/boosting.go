@@ -29,10 +29,10 @@ func (c BoostingConfig) withDefaults(rows int) BoostingConfig {
 	fill(&c.MaxRounds, 1000)
 	fill(&c.Patience, 50)
 	fill(&c.Rate, 0.05)
-	fill(&c.Leaves, 16)
-	fill(&c.MinLeaf, 3)
+	fill(&c.Leaves, 8)
+	fill(&c.MinLeaf, 5)
 	fill(&c.L2, 1)
-	fill(&c.Features, 0.7)
+	fill(&c.Features, 1)
 	fill(&c.Rows, 0.8)
 	fill(&c.Bins, 254)
 	return c

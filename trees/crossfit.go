@@ -3,6 +3,7 @@ package trees
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -62,7 +63,8 @@ type runner struct {
 	booster *booster
 	rows    matrix.Dense[float32] // features of the held-out rows
 	weights []float64
-	left    []float64 // their residuals, in the unit of the labels
+	unit    float64   // of the model's labels, relative to the largest label of all rows
+	left    []float64 // residuals of the held-out rows, relative to that label, too
 	errors  []float64 // weighted sum of squared residuals after each round
 }
 
@@ -85,12 +87,26 @@ func newRunner(team *linalg.Team, d Data, held []int, c BoostingConfig, seed uin
 		return nil, err
 	}
 	h := d.Subset(held)
-	r := &runner{booster: b, rows: b.model.encoder.encode(h.Inputs), weights: h.Weights, left: h.Labels}
-	for i := range r.left {
-		r.left[i] -= b.model.scale.offset
+	most := largestOf(d.Labels)
+	r := &runner{booster: b, rows: b.model.encoder.encode(h.Inputs), weights: h.Weights, unit: b.model.scale.unit / most, left: h.Labels}
+	for i, y := range r.left {
+		r.left[i] = y/most - b.model.scale.offset/most
 	}
 	r.errors = []float64{r.error()}
 	return r, nil
+}
+
+// largestOf returns the largest absolute value, or 1 if all are 0. Relative to it, squares
+// of labels of any size are finite.
+func largestOf(labels []float64) float64 {
+	most := 0.0
+	for _, y := range labels {
+		most = max(most, math.Abs(y))
+	}
+	if most == 0 {
+		return 1
+	}
+	return most
 }
 
 func (r *runner) error() float64 {
@@ -112,7 +128,7 @@ func (r *runner) step(rounds int) {
 		m := r.booster.model
 		tree := m.tree(m.Trees() - 1)
 		for i := range r.left {
-			r.left[i] -= m.scale.unit * float64(leaf(tree, r.rows.Row(i)).value)
+			r.left[i] -= r.unit * float64(leaf(tree, r.rows.Row(i)).value)
 		}
 		r.errors = append(r.errors, r.error())
 	}

@@ -295,10 +295,13 @@ func TestMistakesAreNamed(t *testing.T) {
 		return d
 	}
 	for want, d := range map[string]Data{
-		"at least one row and one column":           {},
-		"19 labels for 20 rows":                     with(func(d *Data) { d.Labels = d.Labels[:19] }),
-		"the label of row 3 is NaN":                 with(func(d *Data) { d.Labels[3] = math.NaN() }),
-		"differences are not finite":                with(func(d *Data) { d.Labels[3], d.Labels[4] = math.MaxFloat64, -math.MaxFloat64 }),
+		"at least one row and one column": {},
+		"19 labels for 20 rows":           with(func(d *Data) { d.Labels = d.Labels[:19] }),
+		"the label of row 3 is NaN":       with(func(d *Data) { d.Labels[3] = math.NaN() }),
+		"differences are not finite": with(func(d *Data) {
+			copy(d.Labels, slices.Repeat([]float64{math.MaxFloat64}, 19))
+			d.Labels[19] = -math.MaxFloat64
+		}),
 		"row 2, column 1 is infinite":               with(func(d *Data) { d.Inputs.Set(2, 1, float32(math.Inf(1))) }),
 		"row 2, column 4 is 1.5, which is not":      with(func(d *Data) { d.Inputs.Set(2, 4, 1.5) }),
 		"row 2, column 4 is 4, which is not":        with(func(d *Data) { d.Inputs.Set(2, 4, 4) }),

@@ -2,7 +2,7 @@ package place
 
 // Selection on a device, such as a GPU. A device keeps the rows of a pool, and what is kept
 // per row, in its own memory, and answers the same few questions per step that rows in
-// memory do (rows.go). The driver and the constraints stay here. The device rounds as it
+// memory do (selection/internal/space). The driver and the constraints stay in memory. The device rounds as it
 // likes, as another instruction set would, but in the same way on every run.
 //
 // A search may go ahead: it returns the best row and, after it, up to so many rows that are
@@ -89,7 +89,7 @@ type DeviceCluster struct {
 	Rows, Top       int // Top is -1 if no row is open
 }
 
-// DeviceNearest knows the nearest centre of each row: see centreSearch.
+// DeviceNearest knows the nearest centre of each row: see space.Centres.
 type DeviceNearest[T matrix.Float] interface {
 	Add(centres matrix.Dense[T], first int)
 	// AddRow adds a row of the pool.
@@ -109,17 +109,17 @@ type DeviceNearest[T matrix.Float] interface {
 	Gains(sums []float64, rows matrix.Dense[T])
 }
 
-// DeviceDirections is what directionSearch is.
+// DeviceDirections is what space.Directions is.
 type DeviceDirections interface {
 	Sums(u []float64, r float64) float64
-	// Start sets u, v and r (frankwolfe_features.go).
+	// Start sets u, v and r (frankwolfe_features.go of package selection).
 	Start(u, v []float64, r float64)
 	// AddRow moves v towards a row of the pool.
 	AddRow(row int)
 	Best(ahead int) ([]DeviceBest, error)
 }
 
-// DeviceVariances is what varianceSearch is.
+// DeviceVariances is what space.Variances is.
 type DeviceVariances interface {
 	Prior() float64
 	Scales() []float64
@@ -134,7 +134,7 @@ type DeviceVariances interface {
 	At(row int) float64
 }
 
-// DeviceTotals is what totalSearch is, with one vector at a time for Summed. It keeps the
+// DeviceTotals is what space.Totals is, with one vector at a time for Summed. It keeps the
 // covariance and does the steps of rows of the pool.
 type DeviceTotals interface {
 	Prior() float64

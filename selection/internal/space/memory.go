@@ -1,6 +1,6 @@
 package space
 
-// Rows in memory, the first implementation of the seam (rows.go).
+// Rows in memory, the first implementation of the inner seam (rows.go).
 
 import "github.com/nextbatch/nextbatch/matrix"
 

@@ -4,7 +4,7 @@ package space
 // pool (blocks.go) and all that is kept for their rows; the training rows, the
 // constraints and what is small, such as a covariance, every rank holds for itself.
 //
-// All ranks run the same selection and make the same calls at the seam (rows.go), each
+// All ranks run the same selection and make the same calls at the inner seam (rows.go), each
 // of which is one of four exchanges:
 //
 //	best    every rank sends the best of its rows to all; each compares them, in the
