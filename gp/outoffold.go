@@ -19,8 +19,9 @@ import (
 // number of each row's fold; a fold of its own for each row is leave-one-out.
 //
 // The hyperparameters, and the mean and deviation by which labels are standardised, are
-// those that were fitted to all labels, so the errors are a little too small: see
-// docs/learners.md. It takes about the time of one factorisation, whatever the number of folds.
+// those that were fitted to all labels, so the errors are too small where labels are few: on twenty
+// real tables, five folds of 64 labels have errors that are 10 to 20 % below those of new rows, and 256
+// labels the same as new rows. The time does not depend much on the number of folds: it is about that of two factorisations.
 func (m *Model) OutOfFold(ctx context.Context, folds []int) (mean, variance []float64, err error) {
 	n := len(m.data.Labels)
 	if len(folds) != n {
