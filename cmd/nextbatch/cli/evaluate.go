@@ -127,7 +127,7 @@ func (e *evaluating) compute(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, dataError{err}
 	}
-	predicted, err := e.model.predict(ctx, x, outputs)
+	predicted, err := e.model.predict(ctx, x, outputs, false)
 	if err != nil {
 		return nil, dataError{err}
 	}

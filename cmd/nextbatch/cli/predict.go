@@ -144,7 +144,7 @@ func (p *predicting) predict(ctx context.Context) (*dataset.Table, error) {
 		return nil, dataError{err}
 	}
 	names := p.model.targets()
-	predicted, err := p.model.predict(ctx, x, upTo(len(names)))
+	predicted, err := p.model.predict(ctx, x, upTo(len(names)), true)
 	if err != nil {
 		return nil, dataError{err}
 	}

@@ -31,8 +31,8 @@ type predictor interface {
 	memory(held int64, z tables.Sizes) int64
 	// inputs returns the labelled rows and the candidates as the model takes them.
 	inputs(*tables.Rows) (train, pool matrix.Dense[float32], err error)
-	// predict returns predictions of some targets; deviations are nil if it has none.
-	predict(ctx context.Context, x matrix.Dense[float32], targets []int) ([]network.Uncertain, error)
+	// predict returns predictions of some targets, with deviations if these are wanted and it has them.
+	predict(ctx context.Context, x matrix.Dense[float32], targets []int, deviations bool) ([]network.Uncertain, error)
 	// noIntervals says why the model has no intervals; empty if it has them.
 	noIntervals() string
 	// interval returns intervals for predictions of a target, and how they are made. With too few
@@ -108,9 +108,14 @@ func (m ownModel) inputs(r *tables.Rows) (train, pool matrix.Dense[float32], err
 	return r.Train, r.Pool, nil
 }
 
-func (m ownModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int) (list []network.Uncertain, err error) {
+func (m ownModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int, deviations bool) (list []network.Uncertain, err error) {
 	for _, k := range targets {
-		u, err := m.Target(k).PredictStd(ctx, x)
+		var u network.Uncertain
+		if deviations {
+			u, err = m.Target(k).PredictStd(ctx, x)
+		} else {
+			u.Mean, err = m.Target(k).Predict(ctx, x)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +178,7 @@ func (m *foreignModel) inputs(r *tables.Rows) (train, pool matrix.Dense[float32]
 	return m.foreign.Inputs(r)
 }
 
-func (m *foreignModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int) ([]network.Uncertain, error) {
+func (m *foreignModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int, _ bool) ([]network.Uncertain, error) {
 	return m.predictOf(ctx, m.table, x, targets)
 }
 
