@@ -10,12 +10,19 @@ import (
 	"testing"
 )
 
+// needRelease skips a test that builds the program as releases are built: with other flags than those of
+// the tests, so that Go compiles everything again.
+func needRelease(t *testing.T) {
+	t.Helper()
+	if os.Getenv("NEXTBATCH_RELEASE") != "1" {
+		t.Skip("builds a release, which takes a minute: NEXTBATCH_RELEASE=1 runs it")
+	}
+}
+
 // TestDistIsStatic: a released binary runs on a machine without a C library, even
 // if the machine that built it has one.
 func TestDistIsStatic(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	needRelease(t)
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("make is not installed")
 	}
