@@ -1,0 +1,148 @@
+package learner
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+var (
+	labelsFlag = flag.Int("labels", 64, "labelled rows of TestBlendOnRealTables")
+	seedsFlag  = flag.Int("seeds", 1, "random sets of labelled rows of TestBlendOnRealTables")
+	tablesFlag = flag.String("tables", "airfoil,autompg,concrete,energy,yacht", "tables of TestBlendOnRealTables, or all")
+	nets       = flag.Bool("networks", false, "networks are candidates in TestBlendOnRealTables, too")
+)
+
+// TestBlendOnRealTables: on random rows of real tables, the geometric mean of the errors of a blend, in
+// deviations of the label, is below that of each candidate alone.
+//
+//	go test ./learner -run RealTables -v -tables all -labels 256 -seeds 2 -networks -timeout 2h
+func TestBlendOnRealTables(t *testing.T) {
+	candidates := []Learner{Process{}, ExtraTrees{}, Boosting{}}
+	if *nets {
+		candidates = Candidates(*labelsFlag)
+	}
+	sums, count := make([]float64, len(candidates)+1), 0
+	for _, file := range realTables(t) {
+		x, y := readTable(t, file)
+		for seed := range *seedsFlag {
+			order := rng.New(uint64(seed), "learner: real tables").Perm(len(y))
+			if len(order) < *labelsFlag+50 {
+				continue // too few rows to measure errors on
+			}
+			train, test := order[:*labelsFlag], order[*labelsFlag:min(len(order), *labelsFlag+2000)]
+			task := Task{X: x.SelectRows(train), Labels: pick(y, train), Unlabelled: x.SelectRows(test), Seed: uint64(seed)}
+			errors := testErrors(t, task, candidates, x.SelectRows(test), pick(y, test))
+			for k, e := range errors {
+				sums[k] += math.Log(e)
+			}
+			count++
+			t.Logf("%s, seed %d: %.3f", filepath.Base(file), seed, errors)
+		}
+	}
+	for k := range sums {
+		sums[k] = math.Exp(sums[k] / float64(count))
+	}
+	blend := sums[len(candidates)]
+	for k, c := range candidates {
+		t.Logf("%-11s %.4f", c.Name(), sums[k])
+		if sums[k] <= blend {
+			t.Errorf("the error of the blend is %.4f, that of %s alone %.4f", blend, c.Name(), sums[k])
+		}
+	}
+	t.Logf("%-11s %.4f", "blend", blend)
+}
+
+// testErrors returns the errors of each candidate alone and, last, of their blend.
+func testErrors(t *testing.T, task Task, candidates []Learner, x matrix.Dense[float32], y []float64) (errors []float64) {
+	t.Helper()
+	unit := deviation(y)
+	for k := range len(candidates) + 1 {
+		some := candidates
+		if k < len(candidates) {
+			some = candidates[k : k+1]
+		}
+		b, err := Fit(t.Context(), task, some...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := b.Predict(t.Context(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		errors = append(errors, rootMeanSquare(residuals(p, y))/unit)
+	}
+	return errors
+}
+
+func realTables(t *testing.T) (files []string) {
+	t.Helper()
+	folder := filepath.Join(golden.Data(t), "tables")
+	if *tablesFlag == "all" {
+		files, err := filepath.Glob(filepath.Join(folder, "*.csv.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	for name := range strings.SplitSeq(*tablesFlag, ",") {
+		files = append(files, filepath.Join(folder, name+".csv.gz"))
+	}
+	return files
+}
+
+// deviation returns the standard deviation of numbers.
+func deviation(v []float64) float64 {
+	m := 0.0
+	for _, x := range v {
+		m += x / float64(len(v))
+	}
+	off := make([]float64, len(v))
+	for i, x := range v {
+		off[i] = x - m
+	}
+	return rootMeanSquare(off)
+}
+
+// readTable reads a compressed table without a header, whose last column is the label.
+func readTable(t *testing.T, name string) (x matrix.Dense[float32], y []float64) {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(unzipped).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x = matrix.New[float32](len(records), len(records[0])-1)
+	for i, r := range records {
+		for j, text := range r {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j < x.Cols {
+				x.Set(i, j, float32(v))
+			} else {
+				y = append(y, v)
+			}
+		}
+	}
+	return x, y
+}

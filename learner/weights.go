@@ -1,0 +1,127 @@
+package learner
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// MostCandidates is how many candidates a blend may have: the weights are found by trying all
+// sets of them.
+const MostCandidates = 12
+
+// shrinkage is how many labels the pull towards the best candidate is worth. On sixteen real tables
+// with 64 and 256 labels, 0 and 3 gave the same errors, and 30 gave up to 1 % more.
+const shrinkage = 3
+
+// blendWeights returns the weights that minimise
+//
+//	wᵀ·G·w + λ·‖w - e_b‖²,   G = EᵀE,   λ = shrinkage·G_bb/n
+//
+// over w ≥ 0 with Σ w = 1, where column k of E holds the errors of candidate k on n rows: since
+// the weights sum to 1, the errors of the blend are E·w. With r candidates it solves the
+// equations of each of the 2^r - 1 sets that may have weight, and takes the best
+// solution without a negative weight, which is exact.
+func blendWeights(errors matrix.Dense[float64]) []float64 {
+	g := gram(errors)
+	best := 0
+	for k := range g.Rows {
+		if g.At(k, k) < g.At(best, best) {
+			best = k
+		}
+	}
+	only := make([]float64, g.Rows)
+	only[best] = 1
+	pull := shrinkage * g.At(best, best) / float64(errors.Rows)
+	if !(pull > 0) { // the best candidate makes no error at all
+		return only
+	}
+	found, lowest := only, objective(g, only, best, pull)
+	for set := 1; set < 1<<g.Rows; set++ {
+		w, ok := solveOn(g, set, best, pull)
+		if !ok {
+			continue
+		}
+		if v := objective(g, w, best, pull); v < lowest*(1-1e-12) {
+			found, lowest = w, v
+		}
+	}
+	return found
+}
+
+func gram(e matrix.Dense[float64]) matrix.Dense[float64] {
+	g := matrix.New[float64](e.Cols, e.Cols)
+	for i := range e.Rows {
+		row := e.Row(i)
+		for a, x := range row {
+			for b, y := range row {
+				g.Set(a, b, g.At(a, b)+x*y)
+			}
+		}
+	}
+	return g
+}
+
+func objective(g matrix.Dense[float64], w []float64, best int, pull float64) (sum float64) {
+	for a, x := range w {
+		for b, y := range w {
+			sum += x * y * g.At(a, b)
+		}
+		if a == best {
+			x--
+		}
+		sum += pull * x * x
+	}
+	return sum
+}
+
+// solveOn returns the weights that minimise the objective with Σ w = 1 where only the
+// candidates of a set have weight, and false if one of them would be negative:
+//
+//	(G + λI)·w = λ·e_b + μ·1,  so that  w = λ·u + μ·v,  μ = (1 - λ·Σu)/Σv.
+func solveOn(g matrix.Dense[float64], set, best int, pull float64) ([]float64, bool) {
+	var members []int
+	for k := range g.Rows {
+		if set>>k&1 == 1 {
+			members = append(members, k)
+		}
+	}
+	n := len(members)
+	a, b := matrix.New[float64](n, n), matrix.New[float64](n, 2)
+	for i, k := range members {
+		for j, l := range members {
+			a.Set(i, j, g.At(k, l))
+		}
+		a.Set(i, i, a.At(i, i)+pull)
+		b.Set(i, 1, 1)
+		if k == best {
+			b.Set(i, 0, pull)
+		}
+	}
+	if !solve(a, b) {
+		return nil, false
+	}
+	u, v := 0.0, 0.0
+	for i := range members {
+		u, v = u+b.At(i, 0), v+b.At(i, 1)
+	}
+	mu, w := (1-u)/v, make([]float64, g.Rows)
+	for i, k := range members {
+		if w[k] = b.At(i, 0) + mu*b.At(i, 1); !(w[k] >= 0) {
+			return nil, false
+		}
+	}
+	return w, true
+}
+
+// solve replaces b by the solution of a·x = b for a positive definite matrix, and reports
+// whether there is one.
+func solve(a, b matrix.Dense[float64]) bool {
+	team := linalg.NewTeam(1) // the matrices are tiny
+	return linalg.Cholesky(team, a) == nil &&
+		linalg.SolveLower(team, b, linalg.Left, a, linalg.NoTrans) == nil &&
+		linalg.SolveLower(team, b, linalg.Left, a, linalg.Trans) == nil
+}
+
+func sqrt(v float64) float64 { return math.Sqrt(max(v, 0)) }

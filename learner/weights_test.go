@@ -1,0 +1,80 @@
+package learner
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// errorsOf returns random errors of candidates, which they share in part.
+func errorsOf(seed uint64, rows, candidates int) matrix.Dense[float64] {
+	r := rng.New(seed, "errors of candidates")
+	e := matrix.New[float64](rows, candidates)
+	for i := range rows {
+		common := r.NormFloat64()
+		for k := range candidates {
+			e.Set(i, k, common+r.NormFloat64()*(0.5+float64(k)))
+		}
+	}
+	return e
+}
+
+// TestWeightsAreBest: no weights on a fine grid have a lower objective.
+func TestWeightsAreBest(t *testing.T) {
+	for seed := range uint64(20) {
+		e := errorsOf(seed, 30, 3)
+		w := blendWeights(e)
+		g := gram(e)
+		best := 0
+		for k := range 3 {
+			if g.At(k, k) < g.At(best, best) {
+				best = k
+			}
+		}
+		pull := shrinkage * g.At(best, best) / 30
+		found := objective(g, w, best, pull)
+		const steps = 200
+		for a := range steps + 1 {
+			for b := range steps + 1 - a {
+				x := []float64{float64(a) / steps, float64(b) / steps, float64(steps-a-b) / steps}
+				if v := objective(g, x, best, pull); v < found*(1-1e-9) {
+					t.Fatalf("seed %d: weights %v have %v, weights %v only %v", seed, w, found, x, v)
+				}
+			}
+		}
+	}
+}
+
+// TestWeightsAreShares: weights are not negative and sum to 1, whatever the errors.
+func TestWeightsAreShares(t *testing.T) {
+	same := errorsOf(3, 10, 4)
+	for i := range 10 {
+		for k := range 4 {
+			same.Set(i, k, same.At(i, 0))
+		}
+	}
+	perfect := errorsOf(4, 10, 4)
+	for i := range 10 {
+		perfect.Set(i, 2, 0)
+	}
+	for name, e := range map[string]matrix.Dense[float64]{
+		"random": errorsOf(1, 50, 5), "fewer rows than candidates": errorsOf(2, 2, 6), "one": errorsOf(3, 5, 1),
+		"the same errors": same, "a perfect one": perfect, "no errors": matrix.New[float64](5, 3),
+	} {
+		sum := 0.0
+		for _, w := range blendWeights(e) {
+			if !(w >= 0) {
+				t.Errorf("%s: a weight is %v", name, w)
+			}
+			sum += w
+		}
+		if math.Abs(sum-1) > 1e-9 {
+			t.Errorf("%s: the weights sum to %v", name, sum)
+		}
+	}
+	if w := blendWeights(perfect); w[2] != 1 {
+		t.Errorf("a candidate without errors has weights %v", w)
+	}
+}
