@@ -109,7 +109,7 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("%s would need about %s, but --max-memory is %s; try %s", e.what, bytesText(e.need), bytesText(e.limit), try)
 }
 
-// admit refuses what would need more memory than is available.
+// admit rejects what would need more memory than is available.
 func (m *memory) admit(what string, need int64, alternatives ...string) error {
 	if m.bytes == 0 || need <= m.bytes {
 		return nil
