@@ -75,7 +75,7 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	a.columns.registerTarget(c)
 	a.columns.registerWeights(c)
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
-	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method asks for")
+	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method requests")
 	f.IntVar(&a.repeats, "repeats", benchmark.AdviseRepeats, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")

@@ -135,7 +135,7 @@ func trainingNeed(table *dataset.Table, z tables.Sizes, c network.Config, member
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
 }
 
-// replayNeed forecasts the memory of replays on labelled rows, of which so many run
+// replayNeed forecasts the memory of replays on labelled rows when jobs of them run
 // at the same time. Each divides and scales the rows for itself.
 func replayNeed(table int64, z forecast.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {
 	rows, most := footprint.Float32(z.InMemory(), z.Inputs), int64(0)
