@@ -22,7 +22,7 @@ type Numbers struct {
 	Warnings []string // about how they were computed
 }
 
-// mostWritten is more features than anybody wants in a file.
+// mostWritten is the largest number of features per row that is written to a file.
 const mostWritten = 1 << 16
 
 // streamedBytes bounds the memory of a block of features or inputs, unless it has few rows.
@@ -118,7 +118,7 @@ func forFeatures(s spec.Spec) spec.Spec {
 	return s
 }
 
-// kernelOf returns the kernel of a spec, in one of two precisions, for so many rows.
+// kernelOf returns the kernel of a spec, in one of two precisions, for a number of rows.
 func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compose.Composer, kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if !spec.UsesKernel() {
 		return nil, nil, nil, fmt.Errorf("%v uses no kernel", spec)
@@ -157,7 +157,7 @@ func featuresOf[T matrix.Float](c *compose.Composer, asked spec.Spec, k kernel.K
 }
 
 // Gram returns the values of the spec's kernel for the rows of a and b. The method
-// matters only in that one that uses σ² computes in float64. The context is checked
+// matters only because the kernel is in float64 if the method uses σ². The context is checked
 // once per block of rows.
 func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
 	if a, single := any(a).(matrix.Dense[float32]); single {

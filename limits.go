@@ -1,6 +1,6 @@
 package nextbatch
 
-// What a batch has to keep to: rows that must, or may not, be in it, rows that are out being labelled, costs and
+// The constraints on a batch: rows that must, or may not, be in it, rows that are out being labelled, costs and
 // groups.
 
 import (
@@ -52,7 +52,7 @@ func (p *Plan) constrain() error {
 	return p.checkMust()
 }
 
-// limits puts into words what the batch has to keep to.
+// limits describes the constraints on the batch.
 func (p *Plan) limits() []string {
 	r, list := &p.request, []string{}
 	if r.Budget != nil {
@@ -118,8 +118,8 @@ func (p *Plan) warnOfLabels() {
 }
 
 // labelledAlready returns the rows of the pool whose id has a label in the table of
-// labelled rows. Nobody wants to pay for a label twice: they remain in the pool that a
-// batch represents but are not picked.
+// labelled rows. They remain in the pool that a batch represents but are not picked, so
+// that nobody pays for a label twice.
 func (p *Plan) labelledAlready(byName map[string]int) []int {
 	r := &p.request
 	if r.IDColumn == "" || r.Train == nil {
@@ -156,8 +156,8 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 	return rows
 }
 
-// pend adds the rows of Pending to the problem. One that has a label meanwhile is no
-// longer pending; one that is named twice, as by two batch files, counts once.
+// pend adds the rows of Pending to the problem. A row that has got a label in the meantime
+// is no longer pending; one that is named twice, as by two batch files, counts once.
 func (p *Plan) pend(byName map[string]int, labelled []int) error {
 	r := &p.request
 	has, pending := setOf(labelled), map[int]bool{}
@@ -272,7 +272,7 @@ func (p *Plan) missingLabel(row int) bool {
 }
 
 // setCosts reads the costs. Without a number of rows, the batch has at most as many as
-// the budget could pay for, those that cost least.
+// fit into the budget if the cheapest are picked.
 func (p *Plan) setCosts(c *selection.Constraints) error {
 	r := &p.request
 	costs, err := r.pool().Numeric(r.CostColumn)
@@ -327,7 +327,7 @@ func cheapest(rows []int, costs []float64) {
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(costs[a], costs[b]) })
 }
 
-// mostRows is about how many rows the budget could pay for, before it is known which
+// mostRows estimates how many rows fit into the budget, before it is known which
 // rows of the table are candidates.
 func (r *Request) mostRows() int {
 	c, rows := selection.Constraints{Budget: *r.Budget}, []int(nil)

@@ -1,6 +1,6 @@
 package nextbatch
 
-// What a plan takes: its memory, from the numbers of its rows, and its time, measured on samples. Package
+// The memory of a plan, forecast from the numbers of its rows, and its time, measured on samples. Package
 // forecast has the formulas.
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// admit asks the caller whether there is memory for so many rows. If there is not, the
+// admit asks the caller whether there is memory for these sizes. If there is not, the
 // embedded rows of the pool go to a file, if that helps.
 func (p *Plan) admit(z forecast.Sizes) error {
 	r := &p.request
@@ -44,7 +44,7 @@ func (p *Plan) admit(z forecast.Sizes) error {
 	return p.reserve(z)
 }
 
-// ask asks the caller whether there is so much memory.
+// ask asks the caller whether this many bytes of memory are available.
 func (p *Plan) ask(bytes int64) error {
 	if p.request.Admit == nil {
 		return nil
@@ -52,8 +52,8 @@ func (p *Plan) ask(bytes int64) error {
 	return p.request.Admit(bytes, p.smaller()...)
 }
 
-// Admit asks the caller whether there is memory to embed so many rows of the plan, which holds all
-// of them as numbers, by a spec other than its own.
+// Admit asks the caller whether there is memory to embed rows of these sizes by a spec other than
+// the plan's own. The plan holds all of them as numbers.
 func (p *Plan) Admit(s spec.Spec, z forecast.Sizes) error {
 	other := *p
 	other.request.Spec, other.request.Kept = s, nil
@@ -89,10 +89,10 @@ func (p *Plan) reserve(z forecast.Sizes) error {
 	return nil
 }
 
-// Memory forecasts the bytes that the request needs with so many rows of features.
+// Memory forecasts the bytes that the request needs with features of these sizes.
 func (r Request) Memory(z forecast.Sizes) int64 { return (&Plan{request: r.WithDefaults()}).need(z) }
 
-// need forecasts the memory of the plan on so many rows: the tables and their rows as
+// need forecasts the memory of the plan for these sizes: the tables and their rows as
 // numbers, which stay, plus the most that any later stage takes.
 func (p *Plan) need(z forecast.Sizes) int64 {
 	r := &p.request
@@ -122,8 +122,8 @@ func (p *Plan) need(z forecast.Sizes) int64 {
 	return footprint.Resident(stay + max(stack, fit, kept+forecast.Memory(r.Spec, p.sizes(z))+output))
 }
 
-// FeatureBytes forecasts the size of the features of so many rows: 0 for the user's own, as
-// they are.
+// FeatureBytes forecasts the size of the features of the given number of rows: 0 for the user's
+// own, which are used as they are.
 func (p *Plan) FeatureBytes(rows int) int64 {
 	return forecast.FileBytes(p.request.Spec, p.sizes(forecast.Sizes{Train: p.Labelled, Pool: rows, Inputs: p.Inputs}))
 }

@@ -35,10 +35,10 @@ type Plan struct {
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
 	File      int64    `json:"file,omitempty"`    // bytes of the features, and of the inputs, in files, if they exceed memory
-	Folder    string   `json:"folder,omitempty"`  // where the temporary ones of them lie, if there are any
+	Folder    string   `json:"folder,omitempty"`  // the folder of the temporary files, if there are any
 	Available int64    `json:"available"`         // bytes, filled in by the caller; 0 where unknown
 	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
-	Limits    []string `json:"limits"`            // what the batch has to keep to
+	Limits    []string `json:"limits"`            // the constraints on the batch
 	Warnings  []string `json:"warnings"`          // what a reader should know, so far
 	Notes     []string `json:"notes"`             // what else was done to the tables
 
@@ -93,8 +93,7 @@ func (f *Float) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*float64)(f))
 }
 
-// Close takes rows that are in files (Request.Folder) out of memory. The plan cannot be used
-// after that.
+// Close unmaps rows that are in files (Request.Folder). The plan cannot be used after that.
 func (p *Plan) Close() {
 	if p.Rows != nil {
 		p.Rows.Close()
@@ -137,10 +136,10 @@ func (p *Plan) Problem() Problem {
 	return problem
 }
 
-// Resume has Select go on with the choices of a run that was cut off (selection.Problem).
+// Resume makes Select resume with the choices of an interrupted run (selection.Problem).
 func (p *Plan) Resume(choices []selection.Choice) { p.problem.Resume = choices }
 
-// Picked has Select call f with each choice, in order.
+// Picked makes Select call f with each choice, in order.
 func (p *Plan) Picked(f func(selection.Choice)) { p.problem.Picked = f }
 
 // Train trains the networks, unless there is a model or the spec needs none, and scales

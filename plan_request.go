@@ -96,7 +96,7 @@ func (p *Plan) readTables(ctx context.Context) error {
 	return nil
 }
 
-// nothingToPick says why there are no candidates.
+// nothingToPick explains why there are no candidates.
 func (p *Plan) nothingToPick() error {
 	r := &p.request
 	name := r.tableName(r.pool(), "the table")
@@ -107,7 +107,7 @@ func (p *Plan) nothingToPick() error {
 	return unusableData("%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
 }
 
-// listColumns lists what became of the columns.
+// listColumns lists how each column is used.
 func (p *Plan) listColumns(e dataset.Encoder) {
 	p.Numeric = append(p.Numeric, e.Numeric...)
 	p.Imputed = append(p.Imputed, e.Indicators...)

@@ -42,9 +42,9 @@ type Problem struct {
 	// for each. Those of the outputs of models are in the models.
 	Weights []float64
 
-	// Pending are pool rows whose labels are on their way. They are not picked and take no
+	// Pending are pool rows that are out being labelled. They are not picked and take no
 	// place in the batch, but they count as selected (see package selection), and
-	// transformations that need no labels take them for labelled rows.
+	// transformations that need no labels treat them as labelled rows.
 	Pending []int
 
 	Batch int    // rows to pick
@@ -59,8 +59,8 @@ type Problem struct {
 	Kept     *kept.Features
 	Networks string
 
-	// Aims is the distribution that the batch is to represent, if it is not that of
-	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
+	// Aims is the target distribution, which the batch should represent, if it is not that
+	// of the pool: other rows, scaled as the pool's, or a weight for each pool row.
 	Aims        selection.Aims[float32]
 	Constraints selection.Constraints
 
@@ -70,8 +70,8 @@ type Problem struct {
 	// Shared is its number of rows, the share of this one.
 	Ranks  selection.Ranks
 	Shared int
-	// RowName, unless nil, says in messages where a row of the pool comes from, such as
-	// "row 17 of part-3.npy".
+	// RowName, unless nil, describes in messages where a row of the pool comes from, such
+	// as "row 17 of part-3.npy".
 	RowName func(row int) string
 
 	// Folder, unless empty, is where the embedded rows of the pool go: into a temporary
@@ -81,7 +81,7 @@ type Problem struct {
 	// process ends, in whatever way. It excludes Ranks.
 	Folder string
 
-	// Picked and Resume are those of selection.Problem, for runs that may be cut off.
+	// Picked and Resume are those of selection.Problem, for runs that may be interrupted.
 	Picked func(selection.Choice)
 	Resume []selection.Choice
 

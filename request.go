@@ -27,13 +27,13 @@ type Request struct {
 	// Table holds labelled rows and candidates; or Train the former, Pool the
 	// latter. Without Train, there is a Model, or no row has a label yet.
 	Table, Train, Pool *dataset.Table
-	// Aims are rows of the target distribution, which the batch is to represent, if it
+	// Aims are rows of the target distribution, which the batch should represent, if it
 	// is not that of the pool.
 	Aims *dataset.Table
 	// TableNames are the names of the tables in messages, such as their files.
 	TableNames tables.Names
 
-	// OwnFeatures says that the input is the user's own features instead of tables:
+	// OwnFeatures means that the input is the user's own features instead of tables:
 	// in Features or, for a spec that computes in float64 (spec.Spec.ComputesInDouble),
 	// in Exact. Rows are then named by number, and no network is trained.
 	OwnFeatures bool
@@ -45,20 +45,20 @@ type Request struct {
 	// of the kernels of its outputs, each times its weight. Nil means 1 for each.
 	Weights      []float64
 	IDColumn     string         // names the rows; without it they are numbered from 0
-	RandomColumn string         // says which labelled rows were drawn from the pool at random: see Metrics.PoolRMSE
+	RandomColumn string         // marks the labelled rows that were drawn from the pool at random: see Metrics.PoolRMSE
 	Categorical  []string       // columns of categories, even if nearly every row has its own, or if they look like dates
 	Keep         []string       // columns that are inputs even if they look like row numbers
-	Missing      tables.Missing // what becomes of missing inputs
+	Missing      tables.Missing // how missing inputs are handled
 
 	// Spec is the method. The zero value means spec.Default; lcmd with OwnFeatures; and
 	// lcmd on the inputs as long as too few rows have a label to train a network.
 	Spec  spec.Spec
-	Batch int    // rows to pick; 0 means as many as Budget pays for
+	Batch int    // rows to pick; 0 means as many as fit into Budget
 	Seed  uint64 // of methods; that of networks is in Network
 	// KernelSeed, unless nil, is the seed of sketches and other random features (Problem).
 	KernelSeed *uint64
 	// Kept, unless nil, keeps features from one plan to the next that uses the same network,
-	// kernel and KernelSeed. It goes unused where Admit has no memory for it.
+	// kernel and KernelSeed. It is not used where Admit has no memory for it.
 	Kept *kept.Features
 
 	Limits
@@ -88,14 +88,14 @@ type Request struct {
 	Output func(forecast.Sizes) int64
 
 	// Folder is where the inputs and the features of the candidates go, into temporary files,
-	// if Admit refuses to hold them in memory but not the rest (Problem.Folder); without it
-	// such a request ends with the error of Admit. InFile says that the pool of Features or Exact
+	// if Admit allows the rest in memory but not these (Problem.Folder); without it
+	// such a request ends with the error of Admit. InFile means that the pool of Features or Exact
 	// is already mapped from a file; for a spec that computes in float64, the pool may then
 	// be that of Features, beside train and target in Exact. The batch is the same in memory
 	// and in files.
 	Folder string
 	InFile bool
-	// Streams says that the caller only goes through features (EachFeatures).
+	// Streams means that the caller only iterates over features (EachFeatures).
 	Streams bool
 
 	// Ranks are the processes that share the work, and Shared is the number of rows of the

@@ -22,15 +22,15 @@ type Result struct {
 	Scores  []Float  `json:"scores"`
 	Reasons []string `json:"reasons"`
 
-	// What the reasons are made of. Lists are empty where a plan has no such thing: no
-	// labelled rows, no network, no tables.
+	// The facts that the reasons state. Lists are empty where they do not apply: without
+	// labelled rows, a network or tables.
 	Nearest     []string     `json:"nearest"`           // the labelled row that is nearest in the kernel
 	Distances   []Float      `json:"distances"`         // from it, in units of Typical
 	Typical     Float        `json:"typical_distance"`  // the median distance of a candidate from the nearest labelled row
 	Apart       [][]Apart    `json:"apart"`             // the inputs in which a pick differs most
 	Predictions []Prediction `json:"predictions"`       // of the labels; with several targets, of the first
-	Coverage    Float        `json:"interval_coverage"` // the probability that an interval is to hold its label with
-	Intervals   *Intervals   `json:"intervals"`         // how they are made; nil without a network
+	Coverage    Float        `json:"interval_coverage"` // the probability that an interval should contain its label
+	Intervals   *Intervals   `json:"intervals"`         // how they are computed; nil without a network
 
 	Targets []TargetResult `json:"targets,omitempty"` // one for each of several targets
 
@@ -67,22 +67,22 @@ type Prediction struct {
 	High  *Float `json:"high,omitempty"`
 }
 
-// Intervals says how intervals are made: of which width, from which held-out rows, and why.
+// Intervals describes how intervals are computed: their width, the held-out rows, and why.
 type Intervals struct {
 	network.Intervals
 	Why string `json:"why"`
 }
 
-// DescribeIntervals puts into words how the intervals of a model are made.
+// DescribeIntervals describes how the intervals of a model are computed.
 func DescribeIntervals(i network.Intervals) Intervals { return Intervals{i, i.String()} }
 
-// TargetResult is what a result says about one of several targets.
+// TargetResult is the part of a result about one of several targets.
 type TargetResult struct {
 	Target      string                `json:"target"`
 	Weight      Float                 `json:"weight"`
 	Labels      int                   `json:"labels"`      // labelled rows that have a label of the target
 	Predictions []Prediction          `json:"predictions"` // as in Result
-	Intervals   Intervals             `json:"intervals"`   // how those of the predictions are made
+	Intervals   Intervals             `json:"intervals"`   // how those of the predictions are computed
 	ValidRMSE   []Float               `json:"valid_rmse"`  // as in Metrics
 	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
 }
@@ -103,10 +103,10 @@ type Metrics struct {
 	Inputs    int     `json:"inputs"`     // after encoding
 	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
 	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels; with several targets, of the first
-	// ValidRMSEOf says what ValidRMSE is of; empty without a network.
+	// ValidRMSEOf explains ValidRMSE; empty without a network.
 	ValidRMSEOf string `json:"valid_rmse_of"`
 	// PoolRMSE estimates the error on the pool from labelled rows that were drawn at
-	// random; nil where the table does not tell which, or too few were held out.
+	// random; nil if the table does not mark them, or too few were held out.
 	PoolRMSE *network.RMSEEstimate `json:"pool_rmse,omitempty"`
 	Cost     *Float                `json:"cost,omitempty"`
 	Memory   int64                 `json:"memory_forecast"`
@@ -284,7 +284,7 @@ func (p *Plan) targetResult(k int, predictions []Prediction) TargetResult {
 	return one
 }
 
-// predictedText is what a reason says about the predictions for pick i.
+// predictedText is the part of a reason about the predictions for pick i.
 func predictedText(targets []TargetResult, i int) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {

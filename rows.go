@@ -81,8 +81,8 @@ type Foreign struct {
 	Model Model
 
 	// Columns is how a table becomes rows. Nil means that all columns of the table that
-	// are not ids, costs, groups or labels are inputs, in the order of the table, and
-	// numbers.
+	// are not ids, costs, groups or labels are inputs, in the order of the table; they
+	// must be numbers.
 	Columns *dataset.Encoder
 
 	// Standardise subtracts the mean of each column and divides by its deviation, as
@@ -160,16 +160,16 @@ func standardised(x matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float3
 // A method picks rows that are hard for the network. The error on held-out labelled
 // rows that a method picked therefore overstates the error on the pool, and may rise
 // from round to round while the network gets better. Labelled rows that were drawn from
-// the pool at random, where the table tells which they are, have no such bias.
+// the pool at random, if the table marks them, have no such bias.
 
-// ValidRMSEMeaning says what the RMSE on so many held-out rows is of.
+// ValidRMSEMeaning explains the RMSE on the given number of held-out rows.
 func ValidRMSEMeaning(rows int) string {
 	return fmt.Sprintf("RMSE on %d labelled rows held out of training; if a method picked these labels, it overstates the pool's error", rows)
 }
 
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
-// the rows, from those that were held out and drawn at random. An estimate is nil where the
-// table does not tell which these are, or where they are too few, of which a text warns.
+// the rows, from those that were held out and drawn at random. An estimate is nil if the
+// table does not mark these, or if they are too few, which a warning reports.
 func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*network.RMSEEstimate, warnings []string) {
 	for k := range m.Targets() {
 		e, warning := poolRMSE(r, m.Target(k))

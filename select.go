@@ -75,7 +75,7 @@ func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec,
 		rows.Pool = rows.Pool.Slice(from, to)
 	}
 	file, err := compose.EmbedAll(c, k, method, &rows, &question)
-	defer func() { // of what there is, for another rank may fail, too
+	defer func() { // even after a failure, because another rank may fail, too
 		file.Close()
 		if question.Placed != nil {
 			question.Placed.Close()

@@ -15,8 +15,8 @@ package audit
 // The errors of right labels are taken to follow Student's distribution. Its degrees
 // of freedom ν and its scale are those for which the median and the 90 % quantile of |t|
 // are those of the r_i; errors in up to a tenth of the labels move these little. ν is at
-// most 5: so few labels say little about the far tail, and one that is taken for too
-// light calls right labels wrong. With
+// most 5: the labels of a table say little about the far tail, and with an assumed tail
+// that is too light, right labels look wrong. With
 // p_i = P(|t| > r_i) and the rows in descending order of r_i, number k of n has the
 // p-value (Šidák, step-down; Holland and Copenhaver 1987)
 //
@@ -39,7 +39,7 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// Options say how labels are audited. The zero value has defaults.
+// Options determine how labels are audited. The zero value has defaults.
 type Options struct {
 	Network network.Options // how the networks are trained
 	Folds   int             // 0 means DefaultFolds
@@ -83,7 +83,7 @@ type Report struct {
 	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units
 	Findings []Finding `json:"findings"`
 
-	// TrainingNote says why the CPU trained the networks, and not the device of the context;
+	// TrainingNote explains why the CPU trained the networks, and not the device of the context;
 	// it is empty without a device.
 	TrainingNote string `json:"training_note,omitempty"`
 }

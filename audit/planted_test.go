@@ -54,7 +54,7 @@ func tenfold(y []float64, rows []int) {
 // planted is the result of an audit of labels with planted errors.
 type planted struct {
 	wrong     int     // planted errors that change the label by more than the median error of the predictions
-	audit     float64 // precision among the first so many
+	audit     float64 // precision among as many rows at the top of the list
 	plain     float64 // that of ranking by the residuals of one cross-fitting
 	suspects  int     // labels with p ≤ 0.05
 	justified int     // of these, planted ones

@@ -263,7 +263,7 @@ func (s *Study) Mean(of Statistic, method string, sets ...string) Mean {
 
 // Difference returns the mean of a statistic of one method minus that of another,
 // over the splits that both have. Methods start alike on a split, so the paired
-// difference says more than two means do.
+// difference is more informative than two means.
 func (s *Study) Difference(of Statistic, method, other string, sets ...string) Mean {
 	return meanOfSets(sets, func(set string) (values []float64) {
 		a, b := s.runs[cell{method, set}], s.runs[cell{other, set}]

@@ -68,7 +68,7 @@ type Store interface {
 	// if the store already has this round or Round.Check rejects it.
 	Append(*Claim, Record) error
 
-	// Release gives up a claim. A failure, unless nil, is kept until the run is
+	// Release releases a claim. A failure, unless nil, is kept until the run is
 	// claimed again. If the claim was lost, nothing happens.
 	Release(c *Claim, failure error) error
 

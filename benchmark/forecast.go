@@ -98,7 +98,7 @@ func (f *Forecast) learn(s RunStatus) {
 	f.addOverhead(s.Run, work, s.Training, s.Seconds, min(s.Done, s.Run.Rounds))
 }
 
-// forecastInputs stands in for the number of inputs, which matters little beside
+// forecastInputs is assumed for the number of inputs, which matters little beside
 // the hidden layers.
 const forecastInputs = 16
 

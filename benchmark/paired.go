@@ -32,7 +32,7 @@ type Interval struct{ Value, Low, High float64 }
 // half is half the width.
 func (i Interval) half() float64 { return (i.High - i.Low) / 2 }
 
-// SplitSizes tells how many rows each split holds out for testing, and how many it
+// SplitSizes is how many rows each split holds out for testing, and how many it
 // leaves to learn from.
 type SplitSizes struct{ Test, Learn int }
 

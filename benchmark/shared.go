@@ -3,7 +3,7 @@ package benchmark
 import "sync"
 
 // shared holds values that several runs read at once. A value is made on first
-// use, and dropped when nobody uses it any more, except for the most recent one:
+// use, and dropped when it is no longer used, except for the most recent one:
 // the next run often needs it again.
 type shared[K comparable, V any] struct {
 	mu      sync.Mutex

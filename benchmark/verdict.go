@@ -36,11 +36,11 @@ type Judgement struct {
 	Spec    string // the method that beats random; empty for the other verdicts
 	Because string // the reason, in a sentence
 
-	// More is how many more labels would probably tell, for Unclear; see moreLabels.
+	// More is how many more labels would probably settle it, for Unclear; see moreLabels.
 	// Repeats is the number of splits that would, without another label; 0 means that
 	// none would.
 	More, Repeats int
-	// NoReplay says that there are too few labels for a replay. More is then how many a
+	// NoReplay means that there are too few labels for a replay. More is then how many a
 	// replay takes at least; telling may take many more.
 	NoReplay bool
 }
@@ -106,7 +106,7 @@ func (c *Comparison) unclear(labelled int, likeliest Gain) Judgement {
 	return j
 }
 
-// errorText says how the errors of a method compare, and what the number is of.
+// errorText describes how the errors of a method compare, and on which rows.
 func (c *Comparison) errorText(g Gain) string {
 	rounds := len(c.Labels) - 1
 	over := fmt.Sprintf("the mean over %d rounds, with %d to %d labels", rounds, c.Labels[1], c.Labels[rounds])
@@ -132,13 +132,13 @@ func (c *Comparison) noGainBecause(highest Gain) string {
 	return text
 }
 
-// FallText says how much more labels lower the error of random selection.
+// FallText describes how much more labels lower the error of random selection.
 func (c *Comparison) FallText() string {
 	last := len(c.Labels) - 1
 	return fmt.Sprintf("with %d labels the error of random is %s, compared with %d labels", c.Labels[last], ReductionText(c.Fall, c.Confidence), c.Labels[0])
 }
 
-// LabelsText says with how many labels a method reaches the final error of random, as far
+// LabelsText describes with how many labels a method reaches the final error of random, as far
 // as the learning curves go.
 func (c *Comparison) LabelsText(g Gain) string {
 	last := c.Labels[len(c.Labels)-1]

@@ -40,7 +40,7 @@ func (e *ArchiveError) Error() string { return "archive of a campaign: " + e.Rea
 
 func badArchive(format string, args ...any) error { return &ArchiveError{fmt.Sprintf(format, args...)} }
 
-// manifest says what is in an archive.
+// manifest lists the contents of an archive.
 type manifest struct {
 	Format  string         `json:"format"`
 	Version int            `json:"version"`
@@ -141,8 +141,8 @@ func (c *Campaign) Check(ctx context.Context) (Checked, error) {
 	return Checked{len(log), len(keys)}, nil
 }
 
-// blobsOf returns the blobs that belong to a log, in order: what others have added since
-// is left out.
+// blobsOf returns the blobs that belong to a log, in order, without those that others have
+// added since.
 func (c *Campaign) blobsOf(ctx context.Context, log []Event) ([]string, error) {
 	all, err := c.store.Blobs(ctx, c.name)
 	if err != nil {
@@ -286,8 +286,8 @@ func readItem(file *zip.File, item manifestItem) ([]byte, error) {
 	return data, nil
 }
 
-// readLimited reads a file of at most the given number of bytes. Memory is taken as bytes come,
-// not as the file promises.
+// readLimited reads a file of at most the given number of bytes. It allocates memory as bytes
+// arrive, not by the size that the file promises.
 func readLimited(file *zip.File, most int64) ([]byte, error) {
 	r, err := file.Open()
 	if err != nil {
@@ -318,7 +318,7 @@ func readLog(data []byte) (log []Event, err error) {
 	return log, lines.Err()
 }
 
-// checkContents makes sure that a campaign can work with what an archive has.
+// checkContents makes sure that a campaign can use the contents of an archive.
 func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time) error {
 	if len(log) == 0 {
 		return badArchive("its log is empty")
@@ -354,8 +354,8 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	return nil
 }
 
-// checkBlock makes sure that the rows of a block can be read, and that the ids that are kept
-// alone are theirs.
+// checkBlock makes sure that the rows of a block can be read, and that the separate ids are
+// theirs.
 func checkBlock(ctx context.Context, c *Created, b Block, data map[string][]byte) error {
 	rows, err := decodeRows(ctx, c, b, data[b.Blob], nil)
 	if err != nil || b.IDs == "" || c.IDColumn == "" {

@@ -53,7 +53,7 @@ type Ask struct {
 	busy map[int64]bool // rows that count as out, even if their lease has ended
 }
 
-// into puts what watches over an ask into a request that trains networks for it.
+// into copies the callbacks of an ask into a request that trains networks for it.
 func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
 	r.Trainer, r.Epoch, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Progress, a.Admit, a.FieldName
 	if r.FieldName == nil {
@@ -66,7 +66,7 @@ type Batch struct {
 	AskEvent
 	Result   *nextbatch.Result // of the selection, in the order of Rows
 	Kept     bool              // no network was trained: the one of an earlier ask was used
-	Repeated bool              // the request had been met before; this is the batch of that time
+	Repeated bool              // the request was made before; this is the batch of that time
 }
 
 // Ask picks open rows and hands them out. Asks of one campaign take turns.
@@ -90,8 +90,8 @@ func (a *Ask) call(by By) call {
 	return by.call(KindAsked, a.Rows, a.Lease, a.Audit, append([]string{}, a.Must...), append([]string{}, a.Exclude...))
 }
 
-// CheckRequest reports a request id that the ask cannot have, as it stands for something
-// else: Ask would refuse it, too.
+// CheckRequest reports a request id that the ask cannot have, because it belongs to another
+// request: Ask would reject it, too.
 func (c *Campaign) CheckRequest(ctx context.Context, by By, a Ask) error {
 	log, s, err := c.load(ctx)
 	if err == nil {
@@ -140,7 +140,7 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 			if chosen, err = c.choose(ctx, s, a); err != nil {
 				return nil, err
 			}
-			continue // others had all that time
+			continue // others have changed the campaign in the meantime
 		}
 		chosen.asked.LeaseEnd = s.Settings.leaseEnd(a.Lease, s.Now)
 		d := decision{
@@ -293,8 +293,8 @@ func (r *candidates) renumber(answer *nextbatch.Result) {
 	}
 }
 
-// learningPlan returns a plan that has trained a network for a request whose own spec may
-// need none, for the sake of predictions.
+// learningPlan returns a plan that has trained a network for the predictions of a request
+// whose own spec may need none.
 func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, error) {
 	r, err := toLearn(r)
 	if err != nil {
@@ -310,7 +310,7 @@ func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, er
 // learnOnly is a method that needs a network, and next to no memory besides.
 var learnOnly = spec.MustParse("maxdiag:grad>sketch(1)")
 
-// toLearn returns a request for a network alone. Costs are no input of it.
+// toLearn returns a request for a network alone. Costs are not inputs.
 func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	if cost := r.CostColumn; cost != "" && r.Model == nil {
 		names := slices.DeleteFunc(slices.Clone(r.Table.Names()), func(name string) bool { return name == cost })
@@ -410,7 +410,7 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 	return r, nil
 }
 
-// hold lets open rows count as out.
+// hold makes open rows count as out.
 func (r *candidates) hold(busy map[int64]bool) {
 	open := r.open[:0]
 	for _, at := range r.open {
@@ -485,7 +485,7 @@ func (r *candidates) freeName() string {
 }
 
 // audits draws the audit rows of a batch. With a budget or limits of groups, rows that
-// would exceed them are passed over.
+// would exceed them are skipped.
 func (r *candidates) audits(s *State, a Ask, request nextbatch.Request, draw *rng.Stream) (rows []int) {
 	share := s.Settings.auditShare()
 	if a.Audit != nil {

@@ -33,13 +33,13 @@ type Campaign struct {
 	state    *State           // that follows from it; nil before anything was read
 	requests map[string]int64 // by request id, its first event in the log
 
-	rowsMu        sync.Mutex // apart from mu, as reading rows takes long
+	rowsMu        sync.Mutex // separate from mu, because reading rows takes long
 	kept, keptIDs *table     // rows read last, and their ids
 }
 
-// By says who changes something. A change whose request id was seen before is not made
-// again; the call returns what the first one did. A request id that stands for something
-// else, or belongs to another person, is a *RequestError. Without a request id, every call
+// By is who changes something. A change whose request id was seen before is not made
+// again; the call returns what the first one did. A request id that belongs to another
+// request or another person is a *RequestError. Without a request id, every call
 // counts.
 type By struct{ Person, Request string }
 
@@ -57,11 +57,11 @@ type Start struct {
 type Changed struct {
 	Seq      int64    // of the event
 	Rows     []RowRef // that changed
-	Repeated bool     // the request had been met before
+	Repeated bool     // the request was made before
 }
 
-// New creates a campaign with the rows of a table. Labels that it has are told. If the
-// request was made before, it returns the campaign of that time.
+// New creates a campaign with the rows of a table and the labels in it. If the request
+// was made before, it returns the campaign of that time.
 func New(ctx context.Context, store Store, name string, start Start) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	return c, err
 }
 
-// createdBy reports whether a call created the campaign before. If it is another call with
-// the same request id, that is the error.
+// createdBy reports whether a call created the campaign before. Another call with the
+// same request id is an error.
 func (c *Campaign) createdBy(ctx context.Context, by call, err *error) bool {
 	log, s, failed := c.load(ctx)
 	if failed != nil || by.Request == "" || log[0].Request != by.Request {
@@ -118,7 +118,7 @@ func (c *Campaign) createdBy(ctx context.Context, by call, err *error) bool {
 	return true
 }
 
-// Beginning returns where the campaign stood when it had been created.
+// Beginning returns the state of the campaign right after it was created.
 func (c *Campaign) Beginning(ctx context.Context) (*State, error) {
 	log, err := c.History(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func (e *NameError) Error() string {
 
 const longestName = 200
 
-// CheckName refuses names that could not be printed or typed, and those that mean a folder in
+// CheckName rejects names that could not be printed or typed, and those that mean a folder in
 // addresses. The error is a *NameError.
 func CheckName(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > longestName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
@@ -174,7 +174,7 @@ func CheckName(name string) error {
 // Name returns the name of the campaign.
 func (c *Campaign) Name() string { return c.name }
 
-// State returns where the campaign stands now.
+// State returns the present state of the campaign.
 func (c *Campaign) State(ctx context.Context) (*State, error) {
 	_, s, err := c.load(ctx)
 	return s, err
@@ -187,7 +187,7 @@ func (c *Campaign) History(ctx context.Context) ([]Event, error) {
 	return log, err
 }
 
-// now returns the time by the clock. Leases are told by it, so that one wrong clock, whose
+// now returns the time by the clock. Leases are measured by it, so that one wrong clock, whose
 // events lie in the future, does not make later leases endless.
 func (c *Campaign) now() time.Time {
 	clock := c.Clock
@@ -198,7 +198,7 @@ func (c *Campaign) now() time.Time {
 }
 
 // stampTime returns the time of the next event, which is never before the last one, so that
-// clocks of different machines need not agree. What is open now is so at that time, too.
+// clocks of different machines need not agree. A row that is open now is also open then.
 func (s *State) stampTime() time.Time {
 	if s.Now.Before(s.last) {
 		return s.last
@@ -229,8 +229,8 @@ func (c *Campaign) load(ctx context.Context) ([]Event, *State, error) {
 	return slices.Clip(log), &current, nil
 }
 
-// take takes over the events that follow the first ones of the log, as far as another
-// goroutine has not done so.
+// take adds the events that follow the first ones of the log, unless another goroutine has
+// already added them.
 func (c *Campaign) take(after int, fresh []Event) ([]Event, *State, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,16 +257,16 @@ func (c *Campaign) take(after int, fresh []Event) ([]Event, *State, error) {
 type call struct {
 	By
 	kind   Kind
-	digest string // of everything that the call says; empty without a request id
+	digest string // of all arguments of the call; empty without a request id
 }
 
-// call returns a change of a kind, with all that it says.
+// call returns a change of a kind, with all its arguments.
 func (b By) call(kind Kind, content ...any) call {
 	if b.Request == "" {
 		return call{By: b, kind: kind}
 	}
 	raw, err := json.Marshal(append([]any{kind}, content...))
-	if err != nil { // a number that JSON cannot hold, and that the change is refused for
+	if err != nil { // a number that JSON cannot hold, for which the change is rejected
 		raw = fmt.Append(nil, kind, content)
 	}
 	sum := sha256.Sum256(raw)
@@ -291,14 +291,14 @@ func check(events []Event) error {
 	return nil
 }
 
-// decision is what a change consists of; none of it for no change.
+// decision is what a change consists of; it is empty for no change.
 type decision struct {
 	events []Event
 	blobs  []Blob
 }
 
 // change makes a change: it decides, appends, and decides again if somebody
-// else was faster. It returns the event, or nil where nothing changed.
+// else was faster. It returns the event, or nil if nothing changed.
 func (c *Campaign) change(ctx context.Context, by call, decide func(*State) (decision, error)) (event *Event, repeated bool, err error) {
 	for {
 		log, s, err := c.load(ctx)
@@ -331,7 +331,7 @@ func (c *Campaign) append(ctx context.Context, log []Event, s *State, by call, d
 	return c.store.Append(ctx, c.name, s.Seq, d.events, d.blobs)
 }
 
-// RequestError reports a request id that stands for something else.
+// RequestError reports a request id that belongs to another request.
 type RequestError struct{ Request, Before string }
 
 func (e *RequestError) Error() string {
@@ -471,7 +471,7 @@ func labelsFrom(labels []Label, s *State) []Label {
 	return list
 }
 
-// checkNew refuses ids that rows of the campaign have already.
+// checkNew rejects ids that rows of the campaign have already.
 func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) error {
 	if s.Created.IDColumn == "" {
 		return nil
@@ -559,7 +559,7 @@ func (e *UndoError) Error() string {
 	return fmt.Sprintf("event %d cannot be undone: %s", e.Seq, e.Reason)
 }
 
-// Undo takes back an event, by another one. An event that later ones depend on, such as
+// Undo undoes an event, by another one. An event that later ones depend on, such as
 // rows that have labels, cannot be undone before these are.
 func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (Changed, error) {
 	return changed(c.change(ctx, by.call(KindUndone, seq, reason), func(s *State) (decision, error) {
@@ -614,7 +614,7 @@ func undoneBy(log []Event) map[int64]int64 {
 	return by
 }
 
-// checkDistinct makes sure that rows that come back have ids of their own.
+// checkDistinct makes sure that restored rows have distinct ids.
 func (c *Campaign) checkDistinct(ctx context.Context, s *State, before int) error {
 	if s.Created.IDColumn == "" || len(s.spans) <= before {
 		return nil

@@ -30,7 +30,7 @@ func wantOut(t *testing.T, c *campaign.Campaign, when string, want int64) {
 	}
 }
 
-// wantOrder wants the times of events in order, and a log that can be read.
+// wantOrder requires that the times of events are in order and that the log can be read.
 func wantOrder(t *testing.T, c *campaign.Campaign, store campaign.Store) {
 	t.Helper()
 	log, err := c.History(t.Context())

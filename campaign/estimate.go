@@ -15,7 +15,7 @@ import (
 //
 // Few rows are drawn at random, and each is predicted by the network of its time, so
 // the rows are pooled through a learning curve (estimate_curve.go): an error e_i of a
-// network with n_i labels says that the network with n labels would have made one of
+// network with n_i labels suggests that the network with n labels would have made one of
 // about
 //
 //	u_i = e_i · (n/n_i)^b,   b the slope of the curve.
@@ -54,9 +54,9 @@ func (a Audited) size() float64 { return math.Abs(a.Prediction - a.Label) }
 // LeastAudited is how many random rows an estimate needs.
 const LeastAudited = network.LeastErrors
 
-// TooFewError reports that there are too few random rows to tell.
+// TooFewError reports that there are too few random rows for an estimate.
 type TooFewError struct {
-	What       string // what there is to tell, such as "the error"
+	What       string // the quantity to estimate, such as "the error"
 	Rows, Need int    // random rows with a label
 }
 
@@ -64,9 +64,9 @@ func (e *TooFewError) Error() string {
 	return fmt.Sprintf("too few random rows to tell %s: it takes %d with a label, and there are %d", e.What, e.Need, e.Rows)
 }
 
-// Interval is an estimate with the limits that hold the truth with a probability of
-// about Coverage. Where the rows set no upper limit, High is infinite; so is Value
-// where the truth may well be. Infinity is null in JSON.
+// Interval is an estimate with its confidence interval at level Coverage. If the rows set
+// no upper limit, High is infinite; so is Value if the truth may well be. Infinity is null
+// in JSON.
 type Interval struct {
 	Value float64 `json:"value" nullable:"true"`
 	Low   float64 `json:"low" nullable:"true"`
@@ -108,7 +108,7 @@ func (i *Interval) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// String words the interval, such as "0.62 (0.55 to 0.71)".
+// String describes the interval, such as "0.62 (0.55 to 0.71)".
 func (i Interval) String() string {
 	if !i.bounded() {
 		if math.IsInf(i.Value, 1) {

@@ -115,7 +115,7 @@ func (c *Curve) ErrorAt(m Metric, labels int) Interval {
 	return over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
 }
 
-// labelsFor returns how many labels, all in all, a network needs for an error. The
+// labelsFor returns how many labels in total a network needs for an error. The
 // number is infinite where the error may be out of reach.
 func (c *Curve) labelsFor(m Metric, wanted float64) Interval {
 	return over(c.grids[m], func(s scenario) float64 { return s.labelsFor(wanted, c.Labels) })
@@ -187,7 +187,7 @@ func slopeBelief(audited []Audited, labels int) []scenario {
 	return belief
 }
 
-// scaleLikelihood returns the highest log-likelihood, but for a constant, of Student's
+// scaleLikelihood returns the highest log-likelihood, up to a constant, of Student's
 // distribution over its squared scale, and that scale, which is searched from the
 // given one on: it is a weighted mean of the squares, where large errors weigh less.
 func scaleLikelihood(squares []float64, scale float64) (likelihood, best float64) {

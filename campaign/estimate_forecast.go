@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// farthest is how many times the present labels a forecast reaches. No curve can be
-// trusted beyond, so more labels count as infinitely many.
+// farthest limits a forecast to this multiple of the present labels. No curve can be
+// trusted beyond it, so more labels count as infinitely many.
 const farthest = 100
 
 // Forecast is how many labels a wanted error takes.
@@ -30,7 +30,7 @@ func (c *Curve) forecast(m Metric, wanted, costPerLabel float64) Forecast {
 	return f
 }
 
-// String words the forecast.
+// String describes the forecast.
 func (f Forecast) String() string {
 	number := func(v float64) string {
 		digits := math.Pow(10, max(0, math.Floor(math.Log10(max(v, 1)))-2)) // three count

@@ -17,8 +17,8 @@ import (
 // to 768, with one exception. So slopes of all, three quarters and half of the fitted
 // one are taken to be equally likely beyond the largest of these networks.
 //
-// The two errors come from the same rows, which makes them alike; their intervals are
-// combined as if they were independent, so that of the gain is rather too wide.
+// The two errors come from the same rows, so they are correlated; their intervals are
+// combined as if they were independent, so the interval of the gain is too wide if anything.
 
 // leastRandom is how many labelled random rows the gain meter needs: the smallest of its
 // networks is then trained on eight.
@@ -46,13 +46,13 @@ type Gain struct {
 	Factor Interval `json:"factor"` // Random over Labels; above 1 the campaign has saved labels
 }
 
-// widestGain is the ratio of the limits of the factor from which on it says nothing.
+// widestGain is the ratio of the limits of the factor beyond which it is meaningless.
 const widestGain = 10
 
-// Clear reports whether the random rows suffice for a factor that means something.
+// Clear reports whether there are enough random rows for a meaningful factor.
 func (g Gain) Clear() bool { return g.Factor.bounded() && g.Factor.High <= widestGain*g.Factor.Low }
 
-// String words the gain.
+// String describes the gain.
 func (g Gain) String() string {
 	switch {
 	case !g.Clear() && g.Factor.Low > 1:

@@ -10,11 +10,11 @@ import (
 
 // Stop rules. "rmse<0.5" holds once the upper limit of the error is below the wanted
 // one, and fails while the lower limit is above it; in between it is too early to tell.
-// So a campaign that stops has reached its error, but for one case in twenty. "gain<1%"
+// So a campaign that stops has reached its error, except in one case in twenty. "gain<1%"
 // holds once the next batch, of m rows after n labels, is expected to lower the RMSE by
 // less than this share, 1 − (1 + m/n)^b with the median of the slope b.
 
-// StopRule says when a campaign has enough labels. The zero value never stops one.
+// StopRule determines when a campaign has enough labels. The zero value never stops one.
 type StopRule struct {
 	Target string  // that the rule is about; empty means each
 	Metric Metric  // of the error; empty means the gain of the next batch

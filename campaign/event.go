@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 )
 
-// Kind says what an event is about. It is the key of the event's payload in JSON.
+// Kind is what an event is about. It is the key of the event's payload in JSON.
 type Kind string
 
 // The kinds of events.
@@ -54,7 +54,7 @@ type Event struct {
 
 // Created is the first event of every campaign.
 type Created struct {
-	Identity string   `json:"identity"` // random, so that files of different campaigns can be told apart
+	Identity string   `json:"identity"` // random, so that files of different campaigns can be distinguished
 	IDColumn string   `json:"id_column,omitempty"`
 	Targets  []string `json:"targets"`
 	Columns  []Column `json:"columns"` // of the rows, without ids and targets
@@ -67,7 +67,7 @@ type Column struct {
 	Kind string `json:"kind"` // as dataset.Kind prints it
 }
 
-// Added says that rows were added. Rows are numbered in the order in which they
+// Added records that rows were added. Rows are numbered in the order in which they
 // were added, from 0. A number is never reused, even after the event was undone.
 type Added struct {
 	First  int64   `json:"first"` // number of the first row
@@ -95,7 +95,7 @@ type RowRef struct {
 	ID  string `json:"id"`
 }
 
-// Asked says that a batch was handed out.
+// Asked records that a batch was handed out.
 type Asked struct {
 	Ask      int64      `json:"ask"`                 // its number, from 1
 	LeaseEnd *time.Time `json:"lease_end,omitempty"` // when its rows are open again; nil means never
@@ -139,8 +139,8 @@ type Label struct {
 	Values []nextbatch.Float `json:"values"`
 }
 
-// Failed says that rows could not be labelled. With Again they are open again,
-// otherwise they are never asked for again.
+// Failed records that rows could not be labelled. With Again they are open again,
+// otherwise they are never handed out again.
 type Failed struct {
 	Rows   []RowRef `json:"rows"`
 	Reason string   `json:"reason,omitempty"`
@@ -153,7 +153,7 @@ type RowList struct {
 	Reason string   `json:"reason,omitempty"`
 }
 
-// Undone takes back an event, which may itself be one that undid another.
+// Undone undoes an event, which may itself be one that undid another.
 type Undone struct {
 	Seq    int64  `json:"seq"`
 	Reason string `json:"reason,omitempty"`

@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// A map shows the rows in the plane of the two main directions of the kernel. Open rows
-// beyond a limit are left out at random; all others are shown.
+// A map shows the rows in the plane of the two principal directions of the kernel. Of the
+// open rows, at most a given number is shown, drawn at random; all others are shown.
 
 // Map is rows in the plane in which they vary most.
 type Map struct {
@@ -28,11 +28,11 @@ type Map struct {
 	Warnings    []string
 }
 
-// mapSample is how many rows the directions are computed from.
+// mapSample is the number of rows that the directions are computed from.
 const mapSample = 512
 
 // Map places at most the given number of rows in a plane, with predictions for them. It uses the kept
-// network, or trains one. Rows that failed, were retired or lack inputs are left out. Of the
+// network, or trains one. Rows that failed, were retired or lack inputs are not shown. Of the
 // ask, only the functions and the trainer have an effect.
 func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	s, err := c.State(ctx)

@@ -34,10 +34,10 @@ const fewNew = 10
 // rows as JSON, then what network.Model.MarshalBinary returns. Older campaigns lack the rows.
 const modelBlob = "model"
 
-// trainingBlob is the key of where trainings stood that the end of a context has stopped, as
-// network.Resumable hands it over. It is empty once a network has been kept. If several are
-// stopped at once, such as an ask and predictions, the last one to write stays: they train the same
-// network, so the others lose a few epochs at most.
+// trainingBlob is the key of the state of interrupted trainings, as network.Resumable returns
+// it. It is empty once a network has been kept. If several are interrupted at once, such as an
+// ask and predictions, the last one to write wins: they train the same network, so the others
+// lose a few epochs at most.
 const trainingBlob = "training"
 
 // trainer returns what trains the networks of an ask. On the CPU an ask that was stopped, by Ctrl-C or
@@ -53,7 +53,7 @@ func (c *Campaign) trainer(ctx context.Context, a Ask) network.Trainer {
 	})
 }
 
-// forgetTraining drops where trainings stood.
+// forgetTraining drops the state of interrupted trainings.
 func (c *Campaign) forgetTraining(ctx context.Context) error {
 	state, err := c.store.Blob(ctx, c.name, trainingBlob)
 	if errors.Is(err, ErrNotFound) || err == nil && len(state) == 0 {
@@ -128,8 +128,7 @@ func (r *candidates) features(ctx context.Context, s *State, of nextbatch.Reques
 	return plan.Rows.Encoder.Features(), nil
 }
 
-// learning returns a request that trains a network with the rows, for the sake of another
-// one.
+// learning returns a request that trains a network with the rows, for another request.
 func (r *candidates) learning(s *State, of nextbatch.Request) (nextbatch.Request, error) {
 	request, err := r.request(s)
 	request.Trainer, request.Epoch, request.Admit, request.FieldName = of.Trainer, of.Epoch, of.Admit, of.FieldName

@@ -34,8 +34,8 @@ type Question struct {
 // stays out.
 var ErrLater = errors.New("the label comes later, by tell")
 
-// BrokenError reports an oracle that cannot label any row. It ends the run, and is not
-// held against the row.
+// BrokenError reports an oracle that cannot label any row. It ends the run, and does not
+// count as an attempt at the row.
 type BrokenError struct{ Cause error }
 
 func (e *BrokenError) Error() string { return fmt.Sprintf("the oracle does not work: %v", e.Cause) }
@@ -68,7 +68,7 @@ type Run struct {
 	// Stop returns why the run should end, or nothing. It is called before the first row and after
 	// each label of an audit row. Nil means that the run never ends for this reason.
 	Stop func(*State) (because string, err error)
-	// Report is told what happens, unless it is nil; never twice at the same time.
+	// Report, unless nil, is called with what happens; calls do not overlap.
 	Report func(Report)
 }
 
@@ -243,7 +243,7 @@ func (s *State) answered(q *Question, person string) bool {
 	return false
 }
 
-// giveUp says that a row has failed for good, unless something else has become of it.
+// giveUp records that a row has failed for good, unless its status has changed otherwise.
 func (c *Campaign) giveUp(ctx context.Context, person string, q *Question, reason string) (failed bool, err error) {
 	event, _, err := c.change(ctx, By{Person: person}.call(KindFailed), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) || s.Status(q.Row) != StatusAsked && s.Status(q.Row) != StatusOpen {

@@ -34,7 +34,7 @@ const exitLater = 75
 const (
 	outputLimit = 1 << 20 // bytes of an answer
 	reasonLimit = 500     // bytes of a reason
-	// termination is how long a command may take to end after it was told to, before it is killed.
+	// termination is how long a command may take to end after it was asked to, before it is killed.
 	termination = 2 * time.Second
 )
 

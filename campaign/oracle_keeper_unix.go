@@ -52,7 +52,7 @@ func newKeeper() (*keeper, error) {
 
 func (k *keeper) close() error { return errors.Join(k.pipe.Close(), k.shell.Wait()) }
 
-// say writes a line, which is so short that lines of others do not get into it.
+// say writes a line, which is short enough that the system writes it in one piece.
 func (k *keeper) say(what string, group int) error {
 	_, err := fmt.Fprintf(k.pipe, "%s %d\n", what, group)
 	return err

@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// A run is a loop that keeps every slot busy: as soon as few rows wait for their turn,
+// A run is a loop that keeps every slot busy: when few rows are left in its queue,
 // it asks for the next batch in the background, with all rows that are out as pending
 // rows, so that networks are trained while the oracle works.
 //
 // Nothing depends on the loop's memory:
 //
-//   - The rows of a run are those that are out by an ask of its person. A run that begins
-//     takes up those of the one before.
+//   - The rows of a run are those that are out by an ask of its person. A new run resumes
+//     those of the one before.
 //   - A label is told before its row counts as done. Of several labels of one row for
 //     the same ask, the first counts: the decision is made on the log, like any other.
-//   - Failed attempts, and rows whose labels will be told, are noted in a blob of the
-//     person before anything follows from them.
+//   - Failed attempts, and rows whose labels will be told later, are recorded in a blob of
+//     the person before the run acts on them.
 //   - A run holds a lock of its person, so that no row is labelled by two runs at the same time.
 //     Locks can get lost (see Store); therefore the blob also names the run. One that
 //     finds the name of another ends, and kills what it had started.
 //
-// So what a killed run had begun is begun again by the next one: an oracle may see a row
-// more than once, but a row gets one label for each ask.
+// So the next run starts over with the rows that a killed run had begun: an oracle may see
+// a row more than once, but a row gets one label for each ask.
 
 // checkEvery is how often a run makes sure that no other one has taken over.
 const checkEvery = 5 * time.Second
 
-// endWithin is how long storing what is left to store may take once the context has ended.
+// endWithin limits the time for storing pending labels once the context has ended.
 const endWithin = 20 * time.Second
 
 // notes is what a person's runs remember, as a blob.
@@ -108,7 +108,7 @@ func (l *loop) key() string {
 	return "run-" + hex.EncodeToString(sum[:8])
 }
 
-// report says what happened, and where the loop stands.
+// report reports what happened, with the state of the loop.
 func (l *loop) report(r Report) {
 	r.Result, r.Labelled, r.Running, r.Waiting = l.result, l.labelled, len(l.running), len(l.waiting)
 	l.say(r)
@@ -159,7 +159,7 @@ func (l *loop) work(ctx context.Context) (err error) {
 	}
 }
 
-// explain writes down how the run ended, if it was not by a rule.
+// explain records how the run ended, if it was not by a rule.
 func (l *loop) explain(err error) {
 	switch {
 	case err == nil:
@@ -170,8 +170,8 @@ func (l *loop) explain(err error) {
 	}
 }
 
-// drain waits for all that was started to end, and tells the labels that came in the
-// meantime: they are paid for.
+// drain waits until everything that was started has ended, and tells the labels that
+// arrived in the meantime, because they have been paid for.
 func (l *loop) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
@@ -191,7 +191,7 @@ func (l *loop) drain(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
-// resume takes up the rows that an earlier run had out.
+// resume resumes the rows that an earlier run had out.
 func (l *loop) resume(ctx context.Context) error {
 	s, err := l.c.State(ctx)
 	if err != nil {
@@ -227,7 +227,7 @@ func (l *loop) resume(ctx context.Context) error {
 	return l.judge(s)
 }
 
-// end lets the run end once the rows that are being labelled are done.
+// end makes the run end once the rows that are being labelled are done.
 func (l *loop) end(why End, format string, args ...any) {
 	if l.ending {
 		return
@@ -322,7 +322,7 @@ func (l *loop) start(ctx context.Context, q *Question) {
 	}()
 }
 
-// checkAnswer refuses what cannot be a label.
+// checkAnswer rejects answers that cannot be labels.
 func checkAnswer(values []float64, targets []string) error {
 	if len(values) != len(targets) {
 		return fmt.Errorf("the oracle answered with %d numbers for %d targets", len(values), len(targets))
@@ -334,7 +334,7 @@ func checkAnswer(values []float64, targets []string) error {
 	return nil
 }
 
-// settle stores what became of a row.
+// settle stores the outcome of a row.
 func (l *loop) settle(ctx context.Context, o outcome) error {
 	delete(l.running, o.q.Row)
 	l.exhausted = false // others may have put rows back, or added some
@@ -380,7 +380,7 @@ func (l *loop) tell(ctx context.Context, o outcome) error {
 	return l.judge(s)
 }
 
-// fail lets a row wait for another attempt, or gives it up.
+// fail queues a row for another attempt, or records that it has failed for good.
 func (l *loop) fail(ctx context.Context, o outcome) error {
 	reason := o.err.Error()
 	if o.q.Attempt <= l.Retries {
@@ -465,7 +465,7 @@ func (l *loop) lease(s *State, a Ask) time.Duration {
 	return max(usual.Sub(s.Now), time.Duration(longest))
 }
 
-// take lets the rows of a batch wait for their turn. If slots ran dry during the ask, the
+// take adds the rows of a batch to the queue. If slots were idle during the ask, the
 // next one begins earlier.
 func (l *loop) take(ctx context.Context, a askOutcome) error {
 	l.asking = false
@@ -495,8 +495,8 @@ func (l *loop) take(ctx context.Context, a askOutcome) error {
 }
 
 // putBack returns the rows that the run still has out, so that they are open, and
-// counts those that it returned. It finds them in the log, as an ask that was
-// interrupted may have handed out rows all the same.
+// counts those that it returned. It finds them in the log, because an interrupted ask may
+// still have handed out rows.
 func (l *loop) putBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
@@ -523,7 +523,7 @@ func (l *loop) putBack(ctx context.Context) error {
 	return err
 }
 
-// note returns what is noted about a row.
+// note returns the note about a row.
 func (l *loop) note(q *Question) note {
 	for _, n := range l.notes.Rows {
 		if n.Ask == q.Ask && n.Row == q.Row {
@@ -533,7 +533,7 @@ func (l *loop) note(q *Question) note {
 	return note{Ask: q.Ask, Row: q.Row}
 }
 
-// addNote replaces what is noted about a row.
+// addNote replaces the note about a row.
 func (l *loop) addNote(ctx context.Context, fresh note) error {
 	if err := l.checkOurs(ctx); err != nil {
 		return err

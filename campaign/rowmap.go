@@ -40,7 +40,7 @@ func (m rowMap) get(row int64) *rowState {
 	return n.rows[row%nodeSize]
 }
 
-// set puts r, or nil for nothing, in place of what the row had.
+// set replaces what the row had by r, or by nothing if r is nil.
 func (m *rowMap) set(row int64, r *rowState, by *edit) {
 	if m.root == nil {
 		m.root = newLeaf(by)

@@ -29,7 +29,7 @@ const (
 	blockBytes = 64 << 20
 )
 
-// RowsError reports rows that a campaign cannot take.
+// RowsError reports rows that a campaign cannot accept.
 type RowsError struct{ Reason string }
 
 func (e *RowsError) Error() string { return e.Reason }
@@ -114,7 +114,7 @@ func conform(t *dataset.Table, c *Created) (*dataset.Table, error) {
 	return dataset.NewTable(columns...)
 }
 
-// checkInputs refuses numbers that are infinite for a network, which computes in float32.
+// checkInputs rejects numbers that are infinite for a network, which computes in float32.
 func checkInputs(c dataset.Column) error {
 	numbers, ok := c.(*dataset.Numeric)
 	if !ok {
@@ -227,8 +227,8 @@ func parquetBlob(prefix string, t *dataset.Table) (Blob, error) {
 	return Blob{prefix + hex.EncodeToString(sum[:16]), file.Bytes()}, err
 }
 
-// parallel calls a function for 0 … n-1 on as many threads as there are. A panic in any of
-// them is one of the caller.
+// parallel calls a function for 0 … n-1 on all threads. A panic in any of them is passed on to
+// the caller.
 func parallel(n int, do func(i int) error) error {
 	errs, faults := make([]error, n), make([]any, n)
 	next := make(chan int)
@@ -349,8 +349,8 @@ func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*tab
 	return t, err
 }
 
-// allRows returns all rows with all columns. The handle keeps them until rows come or go, as
-// a loop asks for them again and again.
+// allRows returns all rows with all columns. The handle keeps them until rows are added or
+// removed, because a loop requests them repeatedly.
 func (c *Campaign) allRows(ctx context.Context, s *State) (*table, error) {
 	c.rowsMu.Lock()
 	defer c.rowsMu.Unlock()
@@ -380,7 +380,7 @@ func keyOf(spans []span) string {
 	return text.String()
 }
 
-// find returns the numbers of rows by their ids; ids that no row has are left out.
+// find returns the numbers of rows by their ids; ids that no row has are ignored.
 func (c *Campaign) find(ctx context.Context, s *State, ids []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(ids))
 	if s.Created.IDColumn == "" {
@@ -407,8 +407,8 @@ func (c *Campaign) find(ctx context.Context, s *State, ids []string) (map[string
 	return found, nil
 }
 
-// ids returns a table whose first column is the ids, with their index. The handle keeps it
-// likewise.
+// ids returns a table whose first column is the ids, with their index. The handle keeps it,
+// too.
 func (c *Campaign) ids(ctx context.Context, s *State) (*table, error) {
 	c.rowsMu.Lock()
 	defer c.rowsMu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// Settings say how a campaign asks and what it takes for the label of a row. The zero
-// value is usable.
+// Settings determine how a campaign asks and how a row's label follows from its
+// measurements. The zero value is usable.
 type Settings struct {
 	// Spec is the method. Empty means the default of nextbatch.Request. As long as fewer
 	// rows have a label than a network needs, the batch is spread over the inputs.
@@ -30,8 +30,8 @@ type Settings struct {
 	Lease Duration `json:"lease,omitempty"` // of an ask that does not say; 0 means DefaultLease, negative without end
 	// Latest takes the last measurement of a row for its label, not the mean of all.
 	Latest bool `json:"latest,omitempty"`
-	// RandomStart says that the rows that were labelled before the first ask had been drawn at random
-	// from all rows. They then serve to estimate errors, as audit rows do.
+	// RandomStart means that the rows that were labelled before the first ask had been drawn at random
+	// from all rows. Errors are then estimated from them, too, as from audit rows.
 	RandomStart bool `json:"random_start,omitempty"`
 	// Weights of the targets, in their order; nil means that all weigh the same.
 	Weights []float64 `json:"weights,omitempty"`
@@ -132,7 +132,7 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 }
 
 // checkStored is Check for settings that are in a log. Earlier versions accepted any number of
-// members and epochs, and longer specs; an ask of such a campaign is refused, but the campaign
+// members and epochs, and longer specs; an ask of such a campaign is rejected, but the campaign
 // stays readable.
 func (s Settings) checkStored() error {
 	s.Members = 0

@@ -31,7 +31,7 @@ type TargetStanding struct {
 	HeldOut  int       `json:"held_out"` // random rows among them that a network had held out
 	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
 	Noise    Noise     `json:"noise"`    // of repeated measurements
-	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows to tell
+	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
 	Next     *Interval `json:"next"`     // share by which the next batch lowers the RMSE
 	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of half the present RMSE
 	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
@@ -207,9 +207,9 @@ func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
 	return found, nil
 }
 
-// MeasureGain finds out, for each target, how many random labels the error of the
+// MeasureGain estimates, for each target, how many random labels the error of the
 // current network would have taken, and keeps the answer for Standing. It trains nine
-// networks on random rows alone, as the settings say. With too few of these the error is a
+// networks on random rows alone, with the campaign's settings. With too few of these the error is a
 // *TooFewError. Of the ask, only the functions and the trainer have an effect.
 func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	s, err := c.State(ctx)

@@ -17,14 +17,14 @@ type Status string
 
 // A row has the first of these that applies.
 const (
-	StatusRetired  Status = "retired"  // no longer part of the campaign: neither picked nor learnt from
+	StatusRetired  Status = "retired"  // no longer part of the campaign: neither picked nor used for training
 	StatusLabelled Status = "labelled" // has a measurement
 	StatusFailed   Status = "failed"   // cannot be labelled
 	StatusAsked    Status = "asked"    // out being labelled, and its lease has not ended
 	StatusOpen     Status = "open"     // a candidate
 )
 
-// Counts says how many rows have each status.
+// Counts is the number of rows with each status.
 type Counts struct {
 	Rows     int64 `json:"rows"`
 	Open     int64 `json:"open"`
@@ -35,9 +35,9 @@ type Counts struct {
 }
 
 // State is what follows from a log at one moment. It keeps nothing about rows that
-// never left "open", so a million of them cost nothing. It never changes: a state that
-// events are added to shares with the old one whatever they did not concern, so any number
-// of readers can use it while the campaign goes on.
+// never left "open", so a million of them cost nothing. It never changes: a state with
+// further events shares with the old one everything that they do not affect, so any number
+// of readers can use it while the campaign continues.
 type State struct {
 	Now      time.Time // by the clock; the last event may be later, if another clock was ahead
 	Seq      int64     // of the last event of the log
@@ -121,7 +121,7 @@ func Fold(log []Event, now time.Time) (*State, error) {
 }
 
 // extend returns the state after further events of its log. Only events that undo others
-// take another look at the whole log.
+// require folding the whole log again.
 func (s *State) extend(log, fresh []Event, now time.Time) (*State, error) {
 	if s == nil || slices.ContainsFunc(fresh, func(e Event) bool { return e.Undone != nil }) {
 		return Fold(slices.Concat(log, fresh), now)
@@ -187,7 +187,7 @@ func withoutEffect(log []Event) map[int64]bool {
 	return none
 }
 
-// apply lets an event happen.
+// apply applies an event to the state.
 func (s *State) apply(e *Event) error {
 	switch {
 	case e.Created != nil:

@@ -11,9 +11,9 @@ import (
 //
 // Its methods may be called from several goroutines, and several processes may have the
 // same store open. A change is atomic and durable: when a method returns nil, the change
-// survives the end of the process, and a change that a process did not live to see
-// acknowledged is there completely or not at all. Waiting for other processes is
-// the store's business: being busy is not an error.
+// survives the end of the process, and a change whose process died before it was
+// acknowledged is stored completely or not at all. The store itself waits for other
+// processes: being busy is not an error.
 //
 // Events and blobs belong to the caller before and after a call; a store keeps copies.
 type Store interface {
@@ -66,7 +66,7 @@ type StoreError struct {
 	Reason string
 	Advice string
 	Full   bool // there is no space left to write; nothing was changed
-	Away   bool // it does not answer, or is busy for long; another attempt may succeed
+	Away   bool // it does not answer, or has been busy for a long time; another attempt may succeed
 	Cause  error
 }
 

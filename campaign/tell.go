@@ -13,11 +13,11 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// Telling is all or nothing: one wrong line refuses the whole list, unless the caller
-// wants the other lines taken.
+// Telling is all or nothing: with one wrong line the whole list is rejected, unless the
+// caller chooses to accept the other lines (Tell.Partial).
 //
-// A measurement that a row already has changes nothing, as people fill in one file over
-// days and tell it again and again. Measurements are compared by their numbers, target
+// A measurement that a row already has changes nothing, because people fill in one file
+// over days and tell it repeatedly. Measurements are compared by their numbers, target
 // by target: of a number that a list has k times for a row, and the row has m times,
 // max(0, k-m) are new.
 
@@ -32,8 +32,8 @@ type Entry struct {
 // Tell is measurements to tell.
 type Tell struct {
 	Entries []Entry
-	Partial bool // take the entries that are right, even if others are wrong
-	Again   bool // take measurements that rows already have, as further ones
+	Partial bool // accept the entries that are right, even if others are wrong
+	Again   bool // accept measurements that rows already have, as further ones
 }
 
 // call returns the telling as a change.
@@ -70,7 +70,7 @@ func (e *TellError) Error() string {
 type ToldRows struct {
 	Changed
 	Known  int     // numbers that the rows had already
-	Faults []Fault // lines that were left out, with Partial
+	Faults []Fault // lines that were skipped, with Partial
 }
 
 // Tell takes measurements of rows: asked for or not, in any order, several of one row.
@@ -443,8 +443,8 @@ func sameText(a, b string) bool {
 	return err == nil && err2 == nil && x == y
 }
 
-// Fail says that rows could not be labelled. With again they are open again, otherwise
-// they are never asked for again. An error about rows is a *TellError.
+// Fail records that rows could not be labelled. With again they are open again, otherwise
+// they are never handed out again. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
 	return c.changeRows(ctx, by.call(KindFailed, ids, reason, again), ids, func(status Status) (fault string, skip bool) {
 		switch status {
@@ -459,7 +459,7 @@ func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string,
 	}, func(rows []RowRef) Event { return Event{Failed: &Failed{rows, reason, again}} })
 }
 
-// Return puts rows back that are out: they are open again. An error about rows is a
+// Return returns rows that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
 	return c.changeRows(ctx, by.call(KindReturned, ids, reason), ids, func(status Status) (fault string, skip bool) {
@@ -473,7 +473,7 @@ func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason strin
 	}, func(rows []RowRef) Event { return Event{Returned: &RowList{rows, reason}} })
 }
 
-// Retire removes rows from the campaign: they are neither picked nor learnt from. An
+// Retire removes rows from the campaign: they are neither picked nor used for training. An
 // error about rows is a *TellError.
 func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
 	return c.changeRows(ctx, by.call(KindRetired, ids, reason), ids, func(status Status) (fault string, skip bool) {

@@ -13,13 +13,14 @@ import (
 type View struct {
 	*State
 	// Table has the columns of Created, and before them the ids if the campaign has an id
-	// column. It is nil if there are no rows. As long as rows neither come nor go, it is the same.
+	// column. It is nil if there are no rows. It is the same until rows are added or removed.
 	Table *dataset.Table
 
 	rows *table
 }
 
-// View returns all rows of the campaign. The handle keeps them in memory until rows come or go.
+// View returns all rows of the campaign. The handle keeps them in memory until rows are added or
+// removed.
 func (c *Campaign) View(ctx context.Context) (*View, error) {
 	s, err := c.State(ctx)
 	if err != nil || s.Total() == 0 {

@@ -33,7 +33,7 @@ type Parts struct {
 	Folder   string         // of the embedded rows of the pool; empty means memory
 	Across   bool           // ranks share the work: no device embeds the pool
 
-	PoolError func(error) error  // says where a row of the pool that an error names comes from
+	PoolError func(error) error  // adds where the row of the pool in an error comes from
 	Progress  func(rows, of int) // called after each block of embedded rows, unless nil
 }
 

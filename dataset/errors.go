@@ -2,7 +2,7 @@ package dataset
 
 import "fmt"
 
-// ColumnError says what is wrong with a column, or with one value of it.
+// ColumnError reports what is wrong with a column, or with one value of it.
 type ColumnError struct {
 	Column  string
 	Row     int // from 0; -1 for the whole column

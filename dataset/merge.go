@@ -147,7 +147,7 @@ func (f *filling) shared(id, number string) {
 	}
 }
 
-// compare refuses a row that differs from that of the table.
+// compare rejects a row that differs from that of the table.
 func (f *filling) compare(row, at int) error {
 	for _, pair := range f.pairs {
 		if !sameValue(pair[0], row, pair[1], at) {

@@ -15,7 +15,7 @@ import (
 // DefaultMaxRows is the paper's limit on the number of rows of a data set.
 const DefaultMaxRows = 500_000
 
-// Preparation says how a table becomes a regression data set. Only the target
+// Preparation determines how a table becomes a regression data set. Only the target
 // columns have no default.
 type Preparation struct {
 	Target  Target

@@ -40,7 +40,7 @@ func FitScaler[T matrix.Float](x matrix.Dense[T], divisor Divisor, rows ...[]int
 }
 
 // FitScalerAll is FitScaler over all rows of several matrices, one below the
-// other, without stacking them. Those without rows are left out; the others have
+// other, without stacking them. Those without rows are ignored; the others have
 // the same columns.
 func FitScalerAll[T matrix.Float](divisor Divisor, sets ...matrix.Dense[T]) (Scaler, error) {
 	sets = slices.DeleteFunc(slices.Clone(sets), func(x matrix.Dense[T]) bool { return x.Rows == 0 })

@@ -22,7 +22,7 @@ import (
 type Device interface {
 	network.Device
 	place.Device
-	// Describe says in one line what the device is.
+	// Describe describes the device in one line.
 	Describe() string
 	// Room returns how many bytes of its memory may still be used.
 	Room() int64

@@ -11,7 +11,7 @@ import (
 // on one.
 type Ranks interface {
 	place.Ranks
-	// Describe says in one line what connects them.
+	// Describe describes what connects them, in one line.
 	Describe() string
 	// Abort ends the program on all ranks.
 	Abort(code int)

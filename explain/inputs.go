@@ -168,7 +168,7 @@ func Numbers(values ...float64) []string {
 	return texts
 }
 
-// Differences is what a reason says about the inputs, compared with the labelled row of this name, or
+// Differences is the part of a reason about the inputs, compared with the labelled row of this name, or
 // with the middle if it is empty.
 func Differences(list []Apart, labelled string) string {
 	head, other, same := "; unlike most candidates in ", "there mostly", "; with the inputs of most candidates"

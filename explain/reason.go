@@ -1,4 +1,4 @@
-// Package explain says why a row was picked, in the words of the table: how far it is from the nearest
+// Package explain explains why a row was picked, in the terms of the table: how far it is from the nearest
 // labelled row, and in which inputs it differs.
 package explain
 

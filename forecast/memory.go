@@ -18,7 +18,7 @@ type Sizes struct {
 	Hidden            []int // widths of the network's layers
 	Outputs           int   // of the network, one for each target; 0 means 1
 	Batch             int
-	// InFile says that the pool is in files: its inputs, or the user's own features, and its
+	// InFile means that the pool is in files: its inputs, or the user's own features, and its
 	// embedded rows (nextbatch.Problem.Folder). Only what is kept per row counts as memory then.
 	InFile bool
 }

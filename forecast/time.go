@@ -77,7 +77,7 @@ func Samples(pool, batch, most int) (small, large Sample) {
 }
 
 // Selection returns the seconds that kernel and selection take for a pool and a batch, from two samples.
-// Explicit says that the kernel has features.
+// Explicit means that the kernel has features.
 func Selection(small, large Sample, pool, batch int, explicit bool) (kernel, selecting float64) {
 	line := func(of func(Sample) time.Duration) float64 {
 		return alongLine(float64(small.Rows), of(small).Seconds(), float64(large.Rows), of(large).Seconds(), float64(pool))

@@ -31,12 +31,12 @@ var (
 	linearBelief = belief{-3, 2}
 )
 
-// lengthBelief is that of the length scales where there are so many of them. Squared
+// lengthBelief is the belief about each of the given number of length scales. Squared
 // distances add up over inputs, so lengths grow with the root of their number.
 func lengthBelief(lengths int) belief {
 	return belief{math.Log(2 * math.Sqrt(float64(lengths))), 1}
 }
 
-// signal is the best variance v for q = yᵀC^{-1}y of n labels. A label more, of variance 1, keeps
+// signal is the best variance v for q = yᵀC^{-1}y of n labels. One more label, of variance 1, keeps
 // it positive.
 func signal(q float64, n int) float64 { return (q + 1) / float64(n+1) }

@@ -3,7 +3,7 @@
 // The label of a row x is m + f(x) + x·b + noise: f is drawn from a Gaussian process with
 // a Matérn-5/2 or rbf kernel that has a length scale per input, m and the slopes b are
 // normal, and the noise is normal and independent. Fit finds the variances and length
-// scales under which the labels are most likely, given weak prior beliefs (beliefs.go),
+// scales of maximum posterior density, under weak priors (beliefs.go),
 // on at most SearchRows rows, and then conditions on all of them, at most MostLabels.
 //
 // One seed gives one model, whatever the number of threads. Threads come from the context,

@@ -25,7 +25,7 @@ func (e *TooManyError) Error() string {
 type Data struct {
 	Inputs matrix.Dense[float64] // one row per label
 	Labels []float64
-	// Weights say how precise the labels are: the variance of a label's noise is in
+	// Weights are how precise the labels are: the variance of a label's noise is in
 	// inverse proportion to its weight. They are positive; only their ratios matter. Nil
 	// means equal weights.
 	Weights []float64
@@ -38,7 +38,7 @@ type Data struct {
 	Units []float64
 }
 
-// Config says how a model is fitted. The zero value is usable.
+// Config determines how a model is fitted. The zero value is usable.
 type Config struct {
 	Smooth bool   // the rbf kernel instead of Matérn-5/2
 	Seed   uint64 // of the random rows on which hyperparameters are fitted

@@ -27,7 +27,7 @@ func (s sample) first(n int) sample {
 	return sample{rows: s.rows.Slice(0, n), labels: s.labels[:n], noises: s.noises[:n]}
 }
 
-// units say how a row of inputs becomes one of the sample: of the columns that vary,
+// units determine how a row of inputs becomes one of the sample: of the columns that vary,
 // each is centred and divided by its unit.
 type units struct {
 	columns       []int

@@ -44,7 +44,7 @@ func (k *Features) head() []byte {
 }
 
 // Fresh reports whether a selection has computed features that neither File nor the last Write
-// has. It does not if Limit kept some of them out: a part of them is not worth a file.
+// has. It does not if Limit excluded some of them: a part of them is not worth a file.
 func (k *Features) Fresh() bool {
 	if !k.inUse.TryLock() {
 		return false
@@ -97,7 +97,7 @@ func (k *Features) CheckFile() error {
 	return nil
 }
 
-// open opens File and returns its length. Pipes, which might never answer, are refused.
+// open opens File and returns its length. Pipes, which might never answer, are rejected.
 func (k *Features) open() (*os.File, int64, error) {
 	info, err := os.Stat(k.File)
 	if err != nil {

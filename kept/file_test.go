@@ -52,7 +52,7 @@ func inFile(t *testing.T, file []byte) *Features {
 	return k
 }
 
-// wantRows wants the features of all rows of another one.
+// wantRows requires the features of all rows of another one.
 func wantRows(t *testing.T, got, want *Features) {
 	t.Helper()
 	for at := range want.rows {

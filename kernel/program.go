@@ -57,7 +57,7 @@ type Step interface{ step() }
 
 // Multiply computes To = Factor·(From·By), or From·Byᵀ if Transposed. Unless Times is
 // None, it multiplies the result by Times, element by element. If Add, it adds the
-// result to To. Upper says that the right operand is zero below its diagonal. To is
+// result to To. Upper means that the right operand is zero below its diagonal. To is
 // neither From nor Times.
 type Multiply struct {
 	To, From, Times        Value

@@ -77,7 +77,7 @@ type likelihood struct {
 
 	scaled           matrix.Dense[float64] // rows over length scales
 	slopes           matrix.Dense[float64] // S
-	factor, products matrix.Dense[float64] // C and what becomes of it; S∘W times rows
+	factor, products matrix.Dense[float64] // C and then its factor; S∘W times rows
 	alpha            []float64
 }
 

@@ -50,7 +50,7 @@ func (r hugeRange) advise() {
 func (r hugeRange) withdraw() {
 	advised.Lock()
 	defer advised.Unlock()
-	free := hugeRange{start: r.start} // a run of pages that no allocation wants the advice for
+	free := hugeRange{start: r.start} // a run of pages for which no allocation needs the advice
 	for page := r.start; page < r.start+r.length; page += hugePage {
 		if advised.count[page]--; advised.count[page] == 0 {
 			delete(advised.count, page)

@@ -39,7 +39,7 @@ func (r Mapped) AtRandom() {
 	r.advise(adviceNoHuge)
 }
 
-// AsUsual takes back what InSequence and AtRandom said.
+// AsUsual undoes InSequence and AtRandom.
 func (r Mapped) AsUsual() {
 	r.advise(adviceNone)
 	r.advise(adviceNoHuge)
@@ -54,11 +54,11 @@ func (r Mapped) Fetch() {
 	}
 }
 
-// Drop has the system forget the rows, which it reads again when they are touched.
+// Drop makes the system drop the rows from memory; it reads them again when they are touched.
 func (r Mapped) Drop() { r.advise(adviceDrop) }
 
 // Resident returns the share of the pages of the rows that the system has in memory: 1 if
-// it does not tell.
+// that is not known.
 func (r Mapped) Resident() float64 {
 	if len(r.bytes) == 0 {
 		return 1

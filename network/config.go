@@ -32,7 +32,7 @@ type Architecture struct {
 	SigmaB     *float64   `json:"sigma_b"`    // σ_b; nil means 0.2, for smooth activations 1
 }
 
-// Training says how the loss is minimised: Adam on mini-batches.
+// Training determines how the loss is minimised: Adam on mini-batches.
 type Training struct {
 	Epochs   int      `json:"epochs"`   // 0 means 256
 	Batch    int      `json:"batch"`    // rows of a mini-batch, at most all; 0 means 256

@@ -16,9 +16,9 @@ import (
 // that were based on such rows held 81 % to 91 % of the labels on five real data sets,
 // and those of this file 88 % to 92 %.
 
-// DefaultFolds returns the number of folds that is worth its time for so many labels.
-// With many, so many rows are held out anyway that more would hardly make the
-// intervals better; with few, too little remains to train.
+// DefaultFolds returns the number of folds that is worth its time for a number of labels.
+// With many labels, the held-out rows alone are enough, and folds would hardly improve
+// the intervals; with few, too little remains to train.
 func DefaultFolds(labels int) int {
 	if labels < fewestCrossFitted || labels > mostCrossFitted {
 		return 0

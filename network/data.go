@@ -9,7 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Data is what a network is trained on: inputs, scaled as the network is to see
+// Data is what a network is trained on: inputs, scaled as the network will see
 // them, and labels, one row for each row of the inputs and one column for each
 // output. With several outputs, NaN is a label that is missing: the row is used for
 // the outputs whose labels it has. Validation rows are optional. Training
@@ -19,7 +19,7 @@ type Data struct {
 	ValidX, ValidY matrix.Dense[Real]
 }
 
-// check reports everything that is wrong with the data for so many outputs.
+// check reports everything that is wrong with the data for a network with the given number of outputs.
 func (d Data) check(team *linalg.Team, outputs int) error {
 	var found complaints
 	found.unless(d.X.Rows > 0, "there are no rows to train on")

@@ -122,7 +122,7 @@ func (e *DeviceError) Unwrap() error { return e.Cause }
 
 // OnDevice trains on the device of the context, all members of an ensemble side by side.
 // Without a device, and where the device has no version of a training, it is CPU; the
-// history then says why.
+// history then explains why.
 type OnDevice struct{}
 
 // Train implements Trainer.
@@ -180,7 +180,7 @@ func newMLPs(team *linalg.Team, inputs int, c Config, members int) ([]*MLP, erro
 	return nets, errors.Join(errs...)
 }
 
-// deviceSteps returns the constants of all steps on so many rows.
+// deviceSteps returns the constants of all steps of a training on the given number of rows.
 func deviceSteps(t Training, rows int) []DeviceStep {
 	steps := make([]DeviceStep, t.Epochs*(rows/min(t.Batch, rows)))
 	for i := range steps {

@@ -79,7 +79,7 @@ func logMean(v []float64) (m, deviation float64) {
 	return m, math.Sqrt(squares/(n-1)/n) / m
 }
 
-// bootstrapReach returns how many standard errors the logarithm of the mean is, but for
+// bootstrapReach returns how many standard errors the logarithm of the mean is, except for
 // the upper tail, at most below that of the population, as resamples are below m.
 func bootstrapReach(squares []float64, m float64) float64 {
 	stream := rng.New(0, "RMSE interval")

@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Options say how Fit trains. The zero value trains the paper's network.
+// Options determine how Fit trains. The zero value trains the paper's network.
 type Options struct {
 	Config  Config
 	Members int // of the ensemble, whose mean is the prediction; 0 means 1
@@ -53,9 +53,9 @@ type Sample struct {
 	X matrix.Dense[Real]
 	Y []float64 // the label of each row of X
 
-	// Targets is how many numbers the model is to predict; 0 means 1. With several,
-	// Y holds so many labels for each row, one row after the other, and NaN is a label
-	// that is missing: the row is used for the targets whose labels it has.
+	// Targets is the number of targets that the model predicts; 0 means 1. With several,
+	// Y holds that many labels for each row, row by row, and NaN is a missing label:
+	// the row is used for the targets whose labels it has.
 	Targets int
 
 	// ValidX and ValidY are the caller's own validation rows. If there are any, Fit
@@ -151,7 +151,7 @@ func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 	return m, diverged
 }
 
-// newModel returns models of so many targets, before any of them is fitted.
+// newModel returns a model of the given number of targets, none of which is fitted yet.
 func newModel(targets int, o Options) *Model {
 	m := &Model{holdout: o.Holdout}
 	if o.Columns != nil {

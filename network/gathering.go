@@ -1,6 +1,6 @@
 package network
 
-// Runs that go on at the same time, such as those of a benchmark, train one network each,
+// Runs that execute at the same time, such as those of a benchmark, train one network each,
 // again and again. A device trains many networks of one shape in little more time than one
 // network, so a gathering trains those of several runs together.
 
@@ -38,7 +38,7 @@ type gathered struct {
 }
 
 // NewGathering returns a gathering for a device. A group starts when the device is free and
-// the group has so many trainings as full says, or no run is still on its way to a training.
+// the group has full trainings, or no run is still on its way to a training.
 func NewGathering(d Device, full int) *Gathering {
 	return &Gathering{Device: d, full: max(1, full)}
 }

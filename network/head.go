@@ -59,7 +59,7 @@ func (h *head) Do(part, _ int) {
 	}
 }
 
-// finish adds up the pieces and lets Adam change the weights.
+// finish adds up the pieces and applies the step of Adam to the weights.
 func (h *head) finish(adam *adam, last int) (loss float64) {
 	net := h.pass.net
 	gradient := net.layer(adam.gradient, last).Data

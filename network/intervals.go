@@ -61,7 +61,7 @@ type Intervals struct {
 // Adaptive reports whether the length of an interval depends on the row.
 func (i Intervals) Adaptive() bool { return i.Floor != constantLength }
 
-// Basis says which width the intervals have and which held-out rows they come from.
+// Basis describes which width the intervals have and which held-out rows they come from.
 func (i Intervals) Basis() string {
 	width := "constant width"
 	if i.Adaptive() {
@@ -76,7 +76,7 @@ func (i Intervals) Basis() string {
 	return fmt.Sprintf("%s, from %d validation rows", width, i.Rows)
 }
 
-// String says which intervals are in use, and why.
+// String describes which intervals are in use, and why.
 func (i Intervals) String() string {
 	basis, change := i.Basis(), 100*(i.AdaptiveScore/i.ConstantScore-1)
 	if i.Folds > 0 {

@@ -3,7 +3,7 @@ package network
 import "github.com/nextbatch/nextbatch/internal/footprint"
 
 // Memory forecasts, in bytes, what Fit needs in float32 with this configuration and
-// so many members, in addition to the rows that it is given: at its peak, and for
+// number of members, in addition to the rows that it is given: at its peak, and for
 // the model that it returns.
 func (c Config) Memory(inputs, labelled, members int) (fit, kept int64) {
 	const single, double = 4, 8

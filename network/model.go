@@ -233,8 +233,8 @@ func (m *Model) Provenance() Provenance {
 	return p
 }
 
-// TrainingNote says why the CPU trained the networks, and not the device of the context. It
-// is empty where there is nothing to say, and for a model that was loaded.
+// TrainingNote explains why the CPU trained the networks, and not the device of the context. It
+// is empty if there was no such reason, and for a model that was loaded.
 func (m *Model) TrainingNote() string { return m.note }
 
 // Columns returns how a table becomes rows for the model, as given to Fit: nil
@@ -249,7 +249,7 @@ func (m *Model) usable(team *linalg.Team, x matrix.Dense[Real]) error {
 	return unusable(team, x)
 }
 
-// takes reports whether the model takes rows of so many columns.
+// takes returns an error unless the model takes rows of the given number of columns.
 func (m *Model) takes(columns int) error {
 	if m == nil || m.ensemble == nil {
 		return ErrNotFitted

@@ -16,19 +16,19 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Resumable trains as CPU does. When the context ends, it hands over where its trainings stand;
-// with that as its beginning, the same calls go on from there and return the bits that they
+// Resumable trains as CPU does. When the context ends, it hands over the state of its trainings;
+// from that state, the same calls resume and return the bits that they
 // would have returned without the interruption. Trainings that were not among them start
 // from scratch.
 type Resumable struct {
-	// Stopped receives where the trainings stand, once the context has ended.
+	// Stopped receives the state of the trainings, once the context has ended.
 	Stopped func(state []byte)
 
 	mu    sync.Mutex
 	known []standing
 }
 
-// Resume returns a trainer that goes on from a state that Stopped received. An empty state, one
+// Resume returns a trainer that resumes from a state that Stopped received. An empty state, one
 // of other trainings, or one that cannot be read is as good as none.
 func Resume(state []byte, stopped func(state []byte)) *Resumable {
 	r := &Resumable{Stopped: stopped}
@@ -38,7 +38,7 @@ func Resume(state []byte, stopped func(state []byte)) *Resumable {
 	return r
 }
 
-// standing is where the training of one member stands, in the layout of the moment.
+// standing is the state of the training of one member, in its present layout.
 type standing struct {
 	Training string // see fingerprint
 	Member   int
@@ -93,7 +93,7 @@ func (r *Resumable) find(id string, member int) *standing {
 	return nil
 }
 
-// keep remembers where the training of a member stands.
+// keep stores the state of the training of a member.
 func (r *Resumable) keep(s standing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *Resumable) handOver() {
 	r.Stopped(state.Bytes())
 }
 
-// fingerprint names a training on some data: only the same training goes on from where it stood. Other
+// fingerprint names a training on some data: only the same training resumes from its state. Other
 // vector instructions round in another way.
 func fingerprint(c Config, d Data) string {
 	sum := sha256.New()
@@ -135,7 +135,7 @@ func fingerprint(c Config, d Data) string {
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// stands returns where a training stands.
+// stands returns the state of a training.
 func (t *training) stands(id string) standing {
 	s := standing{Training: id, Member: t.member, Ended: t.now.Number > t.how.Epochs, Now: t.now, Taken: t.taken,
 		Best: slices.Clone(t.best), BestOrder: t.bestOrder, BestRMSE: t.bestRMSE, History: t.history}
@@ -149,7 +149,7 @@ func (t *training) stands(id string) standing {
 	return s
 }
 
-// accepts reports whether a training can go on from s: what was read may be damaged. It is no method of
+// accepts reports whether a training can resume from s, which may be damaged. It is not a method of
 // standing, a field of Resumable, so that packages that use one do not compile what a training consists of.
 func (t *training) accepts(s *standing) bool {
 	n := len(t.net.parameters)

@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
-// ending is a context that ends after so many checks.
+// ending is a context that ends after a number of checks.
 type ending struct {
 	context.Context
 	left *int
@@ -67,7 +67,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Progress goes on where it was, and finished members are not trained again.
+// Progress resumes where it was, and finished members are not trained again.
 func TestResumeRepeatsNothing(t *testing.T) {
 	c := Config{Architecture: Architecture{Hidden: []int{8}}, Training: Training{Epochs: 5, Batch: 50}}
 	d := wave(7, 100, 20, 4, 1)

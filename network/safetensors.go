@@ -33,7 +33,7 @@ type tensor struct {
 	data  []byte
 }
 
-// tensorEntry is what the header says about a tensor.
+// tensorEntry is the entry of the header about a tensor.
 type tensorEntry struct {
 	DType   string   `json:"dtype"`
 	Shape   []uint64 `json:"shape"`
@@ -230,7 +230,7 @@ func (f *tensorFile) placeTensors(entries map[string]tensorEntry, data []byte) e
 	return nil
 }
 
-// check reports an entry that does not describe a tensor within so many bytes.
+// check reports an entry that does not describe a tensor within the available bytes.
 func (e tensorEntry) check(available uint64) error {
 	size, ok := sizeOf(e.DType)
 	if !ok {

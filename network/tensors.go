@@ -12,7 +12,7 @@ type Tensor struct {
 }
 
 // ReadTensors reads a safetensors file of another program. Tensors of integers, such as
-// counters of training steps, are left out.
+// counters of training steps, are ignored.
 func ReadTensors(raw []byte) (map[string]Tensor, error) {
 	f, err := decodeTensors(raw)
 	if err != nil {

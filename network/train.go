@@ -13,7 +13,7 @@ import (
 // as a GPU. Everything that trains takes a Trainer: Options, a
 // benchmark, a request for a batch.
 //
-// Train trains so many members with the configuration, each from its own initial
+// Train trains the given number of members with the configuration, each from its own initial
 // weights and in its own order of mini-batches, both of which follow from the seed
 // and the number of the member. Its contract:
 //
@@ -71,7 +71,7 @@ func trainMembers(members int, train func(member int) (*MLP, History, error)) (E
 // Train trains a single network as the paper does (section "Regression with
 // Fully-Connected Neural Networks", appendix "Neural Network Configuration"):
 // Adam minimises the mean squared error over mini-batches, with a fresh random
-// order of the rows in each epoch; the incomplete last mini-batch is left out.
+// order of the rows in each epoch; the incomplete last mini-batch is dropped.
 // With validation rows, the parameters at the end of the epoch with the lowest
 // validation RMSE are kept, the first of equal ones; without, those of the last
 // epoch.

@@ -381,7 +381,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// requireNoAllocs demands that work allocates nothing once the free lists are filled. It
+// requireNoAllocs requires that work allocates nothing once the free lists are filled. It
 // tries several times: the runtime may allocate in the meantime, too.
 func requireNoAllocs(t *testing.T, what string, work func()) {
 	t.Helper()

@@ -70,7 +70,7 @@ func (t *training) run(ctx context.Context) (History, error) {
 	return t.history, err
 }
 
-// advance trains to the end, from where the training stands.
+// advance trains to the end, from the present state.
 func (t *training) advance(ctx context.Context) error {
 	t.pass.team = linalg.TeamOf(ctx)
 	if t.validation != nil {
@@ -99,7 +99,7 @@ func (t *training) begin(number int) {
 	t.drawn, t.taken = false, 0
 }
 
-// epoch takes one step for each whole mini-batch that is left, then validates.
+// epoch takes one step for each remaining complete mini-batch, then validates.
 func (t *training) epoch(ctx context.Context) error {
 	if !t.drawn {
 		t.order.Permute(t.rows)

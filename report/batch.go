@@ -142,7 +142,7 @@ func (b *Batch) inputCell(pick, column int) Cell {
 // pickKey links what the page shows about pick i.
 func pickKey(i int) string { return "pick-" + strconv.Itoa(i+1) }
 
-// pickTip says what is known about pick i: its name, inputs and prediction.
+// pickTip describes pick i: its name, inputs and prediction.
 func (b *Batch) pickTip(i int) string {
 	p := b.Picks[i]
 	lines := []string{fmt.Sprintf("pick %d: %s", i+1, p.ID)}

@@ -90,7 +90,7 @@ func (f *Figure) PDF() ([]byte, error) {
 }
 
 // pdfCanvas writes text in the encoding of the embedded fonts, and colours with
-// straight alpha, as PDF wants them.
+// straight alpha, as PDF requires.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
 func (c pdfCanvas) SetColor(clr color.Color) {

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// spot is a place in a figure that has something to tell.
+// spot is a place in a figure that has a tooltip.
 type spot struct {
 	at       vg.Point
 	tip, key string

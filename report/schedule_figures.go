@@ -168,7 +168,7 @@ func (g schedules) figure(name, title string) *Figure {
 		Columns: 3, Order: styleOrder(shown, g.names)}
 }
 
-// note says how many runs a figure is based on.
+// note states how many runs a figure is based on.
 func (g schedules) note(sets []string) string {
 	runs := 0
 	for _, s := range g.studies {

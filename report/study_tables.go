@@ -191,7 +191,7 @@ func minusRandom(v view, random string) *Table {
 // is smaller.
 func reduction(difference float64) float64 { return -100 * math.Expm1(difference) }
 
-// bestReduction says how much smaller the errors of the best method are than those
+// bestReduction describes how much smaller the errors of the best method are than those
 // of random selection; it is empty if there is nothing to compare.
 func bestReduction(v view, random string) string {
 	best, lowest, sets := "", math.Inf(1), 0

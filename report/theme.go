@@ -11,7 +11,7 @@ import (
 )
 
 // The theme of all figures. Sizes suit a print at the figure's own size. Colours
-// are those of Okabe and Ito, which colour-blind readers can tell apart, with a
+// are those of Okabe and Ito, which colour-blind readers can distinguish, with a
 // grey in place of their yellow, too pale for a line on white. Lines also differ
 // in their dashes and marks in their shape, so that a black-and-white copy stays
 // readable.

@@ -66,7 +66,7 @@ func (v view) random() (string, bool) {
 	return method, ok && v.Runs(method, v.DataSets...) > 0
 }
 
-// runsNote says how many runs the numbers of methods on data sets are based on.
+// runsNote states how many runs the numbers of methods on data sets are based on.
 func runsNote(s *benchmark.Study, methods, sets []string) string {
 	total, low, high := 0, -1, 0 // per method and set
 	for _, m := range methods {
@@ -108,7 +108,7 @@ func meanRunsNote(s *benchmark.Study, methods, sets []string) string {
 	return text
 }
 
-// unusedRunsNote says which complete runs do not count in a comparison of methods
+// unusedRunsNote lists the complete runs that do not count in a comparison of methods
 // because other methods lack their splits.
 func unusedRunsNote(all, fair *benchmark.Study, methods, sets []string) (text string) {
 	runs := 0

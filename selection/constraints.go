@@ -29,7 +29,7 @@ type Constraints struct {
 	PerGroup int
 }
 
-// check reports what is wrong with constraints on a pool of so many rows.
+// check reports what is wrong with constraints on a pool of the given number of rows.
 func (k *Constraints) check(c *complaints, pool, batch int) {
 	excluded := checkRows(c, "Exclude", k.Exclude, pool)
 	required := checkRows(c, "Require", k.Require, pool)

@@ -185,7 +185,7 @@ func (l *limits) change(row int, selected bool, sign int) {
 	}
 }
 
-// setSlack changes the limits to a multiple of what the constraints say.
+// setSlack changes the limits to a multiple of those of the constraints.
 func (l *limits) setSlack(slack int) {
 	l.slack = slack
 	l.reopen()

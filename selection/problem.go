@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/selection/place"
 )
 
-// Mode says which rows count as selected from the start.
+// Mode determines which rows count as selected from the start.
 type Mode int
 
 const (
@@ -26,7 +26,7 @@ func (m Mode) String() string {
 	return "p"
 }
 
-// Problem says what to select from, and how much. Its matrices belong to the caller:
+// Problem is what to select from, and how much. Its matrices belong to the caller:
 // Select only reads them and keeps none.
 type Problem[T matrix.Float] struct {
 	Pool  matrix.Dense[T] // one row per candidate
@@ -35,7 +35,7 @@ type Problem[T matrix.Float] struct {
 	// does not close them.
 	Placed place.DeviceFeatures[T]
 
-	// InFile says that Pool is mapped from a file. Its rows are then never copied: rows
+	// InFile means that Pool is mapped from a file. Its rows are then never copied: rows
 	// that would have to be scaled are an error.
 	InFile bool
 	// Single, in a problem in float64, holds the features of the pool in float32, in a
@@ -70,7 +70,7 @@ type Problem[T matrix.Float] struct {
 	Plain bool
 }
 
-// Aims is the distribution that a batch is to represent, if it is not that of the
+// Aims is the distribution that a batch should represent, if it is not that of the
 // pool: another set of rows, or a weight for each pool row, not both. LCMD and KMeansPP
 // use it instead of the pool, BAIT instead of train and pool.
 type Aims[T matrix.Float] struct {
@@ -143,8 +143,8 @@ func (q *question) price() []float64 {
 	return q.constraints.Cost
 }
 
-// check returns everything that is wrong with the problem, whose pool has so many rows on
-// all ranks together.
+// check returns everything that is wrong with the problem; pool is the number of rows in the
+// pool on all ranks together.
 func (q *question) check(pool int) error {
 	var c complaints
 	of, cols := q.shapes, q.shapes.pool.Cols

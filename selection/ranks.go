@@ -29,7 +29,7 @@ func Share(pool, rank, size int) (from, to int) {
 	return min(rank*blocks/size*Block, pool), min((rank+1)*blocks/size*Block, pool)
 }
 
-// CheckShares reports a pool that is too small for so many ranks.
+// CheckShares reports a pool that is too small for size ranks.
 func CheckShares(pool, size int) error {
 	if blocks := (pool + Block - 1) / Block; size > blocks {
 		return fmt.Errorf("the pool has %d rows, and a rank holds at least %d: use at most %s", pool, Block, words.Count(blocks, "rank", "ranks"))

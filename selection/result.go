@@ -42,7 +42,7 @@ type Choice struct {
 	Score   float64
 	Cluster Cluster
 
-	// Tied says that all candidates are equally good by the method's measure, and
+	// Tied means that all candidates are equally good by the method's measure, and
 	// that the row has the lowest number of them. The notes of the result say from
 	// which step on that was so. A row that is drawn is not tied.
 	Tied bool
@@ -64,7 +64,7 @@ type Pick struct {
 	Distance float64
 }
 
-// Why says how a row came into the batch.
+// Why is the reason why a row is in the batch.
 type Why int
 
 const (
@@ -92,7 +92,7 @@ type Centre struct {
 	Row int
 }
 
-// Set says which rows a number counts.
+// Set names the rows that a number counts.
 type Set int
 
 const (

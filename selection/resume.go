@@ -2,8 +2,8 @@ package selection
 
 import "fmt"
 
-// A run that was cut off goes on from its choices, and returns the result of a run from start
-// to end. Where the search for a row changes nothing but bounds (LCMD, MaxDist), the rows
+// An interrupted run resumes from its choices, and returns the result of an uninterrupted
+// run. Where the search for a row changes nothing but bounds (LCMD, MaxDist), the rows
 // are added all at once, which costs little more than one matrix product. Other searches
 // are repeated and compared: those of k-means++ draw numbers, and those of MaxDet, BAIT and
 // FrankWolfe may find that rounding requires a new start of their sums.

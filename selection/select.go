@@ -35,7 +35,7 @@ func Select[T matrix.Float](ctx context.Context, m Method, p Problem[T]) (*Resul
 	return q.solve(m, q.shapes.pool.Rows, func(use space.Use) (space.Rows, error) { return space.Open(ctx, sourceOf(&p, &q, use), nil) })
 }
 
-// solve checks a question about a pool of so many rows, opens them and runs the method.
+// solve checks a question about a pool of the given number of rows, opens them and runs the method.
 func (q *question) solve(m Method, pool int, open func(space.Use) (space.Rows, error)) (*Result, error) {
 	start := time.Now()
 	if err := q.check(pool); err != nil {

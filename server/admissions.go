@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// admissions decides which jobs have the memory that they forecast. A job that would fit if others
+// admissions decides which jobs get the memory that they forecast. A job that would fit if others
 // had ended waits for them, behind those that wait already; one that would not fit by itself is
-// refused. What is available is measured while no job holds any: later, it would lack
-// what jobs have taken of what they were admitted for.
+// rejected. The available memory is measured while no job holds any: later, it would lack
+// what jobs have already taken.
 type admissions struct {
-	available func() int64 // bytes that there are for all jobs; nil or 0 for no limit
+	available func() int64 // bytes that are available for all jobs; nil or 0 for no limit
 
 	mu    sync.Mutex
 	limit int64 // as measured last; 0 for none
@@ -45,8 +45,8 @@ func (m *admissions) admit(ctx context.Context, j *job, what string, need int64,
 	}
 }
 
-// try admits a job, refuses it with an error, or returns a channel to wait for. Where all others
-// wait, too, it refuses: otherwise each might wait for another one.
+// try admits a job, rejects it with an error, or returns a channel to wait for. If all others
+// wait, too, it rejects the job: otherwise they might wait for one another.
 func (m *admissions) try(j *job, what string, need int64, less []string) (freed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +91,7 @@ func (m *admissions) of(j *job) *admission {
 	return m.jobs[j]
 }
 
-// measure finds out what is available, again after a collection of garbage if that is less than
+// measure measures the available memory, again after a garbage collection if it is less than
 // what is needed.
 func (m *admissions) measure(need int64) {
 	if m.available == nil {
@@ -103,7 +103,7 @@ func (m *admissions) measure(need int64) {
 	}
 }
 
-// alone refuses what would need more memory than there is now.
+// alone rejects a job that would need more memory than is available now.
 func (m *admissions) alone(what string, need int64, less []string) error {
 	if m.available == nil {
 		return nil
@@ -118,8 +118,8 @@ func refused(what string, need, limit int64, less []string) error {
 	return fmt.Errorf("%s would need about %s, but %s of memory are available; try %s", what, bytesText(need), bytesText(limit), strings.Join(less, ", or "))
 }
 
-// largeJob is the memory from which on a job's is given back to the system at once: Go would keep
-// it for a while, and the next job would find it missing.
+// largeJob is the size from which on the memory of a job is returned to the system at once: Go
+// would keep it for a while, and the next job would lack it.
 const largeJob = 256 << 20
 
 // release frees the memory of a job that has ended.

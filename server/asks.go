@@ -90,7 +90,7 @@ func (s *Server) getAsk(ctx context.Context, in *struct {
 	return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no ask %d", in.Ask))
 }
 
-// batch returns a batch with what was said about its rows when it was handed out.
+// batch returns a batch with the reasons and predictions for its rows from when it was handed out.
 func (s *Server) batch(ctx context.Context, c *campaign.Campaign, v *campaign.View, e campaign.AskEvent) (Batch, error) {
 	result, err := s.result(ctx, c.Name(), e)
 	if err != nil {

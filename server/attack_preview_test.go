@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// wide returns a compressed table with so many columns.
+// wide returns a compressed table with the given number of columns.
 func wide(columns int) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -13,8 +13,8 @@ import (
 )
 
 // Who may do what: a request names a token in its header Authorization, or a session in
-// a cookie. Each operation says which role it takes; a token for one campaign opens that
-// campaign alone.
+// a cookie. Each operation requires a role; a token for one campaign gives access to that
+// campaign only.
 
 // caller is who makes a request. The outer handlers need it after the inner ones have
 // found out.
@@ -94,7 +94,7 @@ func unauthorized(w http.ResponseWriter, text string) {
 	writeProblem(w, http.StatusUnauthorized, text)
 }
 
-// identify finds out who makes a request, and whether the request named anybody.
+// identify determines who makes a request, and whether the request named anybody.
 func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err error) {
 	ctx := r.Context()
 	if header := r.Header.Get("Authorization"); header != "" {
@@ -119,7 +119,7 @@ func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err er
 	return found, true, err
 }
 
-// allow refuses what the role or the campaign of the caller's token does not cover.
+// allow rejects requests that the role or the campaign of the caller's token does not cover.
 func (s *Server) allow(role Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		token := callerOf(ctx.Context()).token

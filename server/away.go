@@ -7,15 +7,15 @@ import (
 	"github.com/nextbatch/nextbatch/wire"
 )
 
-// A database may restart, and a network may fail, while jobs run: they wait, and go on.
+// A database may restart, and a network may fail, while jobs run: they wait, and then resume.
 
 const (
 	firstWait   = time.Second
 	longestWait = 30 * time.Second
 )
 
-// patiently does the work of a job again as often as the store goes away meanwhile. That is
-// safe, as an ask has a request id, and other jobs change nothing.
+// patiently repeats the work of a job whenever the store becomes unreachable meanwhile. That is
+// safe, because an ask has a request id, and other jobs change nothing.
 func (s *Server) patiently(ctx context.Context, j *job, work func(context.Context, *job) (outcome, error)) (outcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		left, err := work(ctx, j)

@@ -148,7 +148,7 @@ func openBenchmark(ctx context.Context, name, path string) (reader benchmark.Rea
 	return reader, unreadable(name, err)
 }
 
-// unreadable says that results cannot be read, but not where they are.
+// unreadable reports that results cannot be read, but not where they are.
 func unreadable(name string, err error) error {
 	if err == nil || away(err) {
 		return err
@@ -156,7 +156,7 @@ func unreadable(name string, err error) error {
 	return huma.Error422UnprocessableEntity(fmt.Sprintf("%s cannot be read as results of a benchmark", name))
 }
 
-// describeBenchmark tells when results changed.
+// describeBenchmark reports when results changed.
 func describeBenchmark(ctx context.Context, name, path string) (BenchmarkFile, error) {
 	if !isDatabase(path) {
 		info, err := os.Stat(path)

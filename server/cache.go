@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// cache keeps what is costly to compute, up to a number of bytes, which counts the keys, too;
-// what was used longest ago goes first. A value is computed by one goroutine while others wait
-// for it. Values belong to groups, such as the lists of a campaign's rows: those of a version
-// that is no longer asked for are dropped.
+// cache keeps values that are costly to compute, up to a number of bytes, which includes the
+// keys; the least recently used are dropped first. A value is computed by one goroutine while
+// others wait for it. Values belong to groups, such as the lists of a campaign's rows: those of
+// an outdated version are dropped.
 type cache struct {
 	most int64
 
@@ -51,7 +51,7 @@ func cacheGet[V any](c *cache, key cacheKey, make func() (V, int64, error)) (V, 
 }
 
 // cacheMake computes the value of an entry. An entry without one, because of an error or a
-// panic, is forgotten, so that the next caller tries again.
+// panic, is dropped, so that the next caller tries again.
 func cacheMake[V any](c *cache, e *cached, make func() (V, int64, error)) {
 	e.err = errFault // for those who wait, if it panics
 	defer close(e.ready)
@@ -122,7 +122,7 @@ func (c *cache) grow(e *cached, bytes int64) {
 	}
 }
 
-// drop forgets a value that could not be computed.
+// drop drops a value that could not be computed.
 func (c *cache) drop(e *cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

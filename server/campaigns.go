@@ -173,7 +173,7 @@ func (s *Server) listEvents(ctx context.Context, in *struct {
 	return answer(list, err)
 }
 
-// unlessEmpty returns a text that answers leave out if it is empty.
+// unlessEmpty returns a text that answers omit if it is empty.
 func unlessEmpty(text *string) *string {
 	if *text == "" {
 		return nil
@@ -195,8 +195,7 @@ func (s *Server) undo(ctx context.Context, in *struct {
 	return changedOf(c.Undo(ctx, in.by(ctx), in.Body.Event, in.Body.Reason))
 }
 
-// mayUndo lets a labeller take back only what they did themselves; an owner may take back
-// everything.
+// mayUndo lets a labeller undo only their own events; an owner may undo all.
 func mayUndo(ctx context.Context, c *campaign.Campaign, event int64) error {
 	token := callerOf(ctx).token
 	if token.Role.includes(Owner) {

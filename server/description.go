@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/wire"
 )
 
-// The description at /openapi.json follows from the types of inputs and answers. What these do
-// not tell by themselves is here. The types of the dashboard are made from it: see typescript_test.go.
+// The description at /openapi.json follows from the types of inputs and answers, and from the
+// additions here. The types of the dashboard are generated from it: see typescript_test.go.
 
 // Lists are never null, unless a tag says so.
 func init() { huma.DefaultArrayNullable = false }

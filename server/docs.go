@@ -17,7 +17,7 @@ import (
 //go:embed docs.html
 var docsHTML string
 
-// docsCSS is a file of its own, as the policy of the service allows no styles in pages.
+// docsCSS is a separate file, because the policy of the service allows no styles in pages.
 //
 //go:embed docs.css
 var docsCSS []byte

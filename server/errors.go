@@ -23,7 +23,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
-// errFault is what clients hear of a panic.
+// errFault is the error that clients get after a panic.
 var errFault = errors.New("a fault in nextbatch; its log has the details")
 
 // writeProblem answers with a problem (RFC 9457), outside of the operations.
@@ -34,8 +34,8 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
-// problem turns an error into an answer. What the caller can mend has its own status;
-// anything else is logged and is the server's fault.
+// problem turns an error into an answer. Errors that the caller can correct have their own
+// status; all others are logged and are the server's fault.
 func (s *Server) problem(ctx context.Context, err error) error {
 	var (
 		told     *campaign.TellError
@@ -85,7 +85,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	return huma.Error500InternalServerError("the service could not do this; its log says why")
 }
 
-// What clients hear about stores. The names of files, hosts and users are for the log alone.
+// The messages about stores that clients get. The names of files, hosts and users are only logged.
 const (
 	diskIsFull   = "the disk of the service is full, so nothing was changed; the person who runs it has to free some space"
 	storeIsAway  = "the database of the service does not answer at the moment; try again in a while, with the same Idempotency-Key"
@@ -105,7 +105,7 @@ func away(err error) bool {
 	return errors.As(err, &store) && store.Away || errors.As(err, &file) && file.Busy || errors.As(err, &results) && results.Away
 }
 
-// toClients words an error for those who may not know where the data are.
+// toClients returns an error for clients, who may not know where the data are.
 func toClients(err error) string {
 	switch {
 	case full(err):
@@ -119,15 +119,15 @@ func toClients(err error) string {
 	return err.Error()
 }
 
-// retryIn is when to try again if nothing tells better.
+// retryIn is when to try again if nothing better is known.
 const retryIn = 2 * time.Second
 
-// retryHeader says when to try again.
+// retryHeader states when to try again.
 func retryHeader(wait time.Duration) http.Header {
 	return http.Header{"Retry-After": {strconv.Itoa(max(1, int(wait.Seconds())))}}
 }
 
-// retryLater answers what may succeed in a while.
+// retryLater answers a request that may succeed later.
 func retryLater(detail string) error {
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), retryHeader(retryIn))
 }
@@ -143,7 +143,7 @@ func tooMany(wait time.Duration, detail string) error {
 	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(detail), retryHeader(wait))
 }
 
-// statusOfDevice tells a GPU with too little memory from one that failed.
+// statusOfDevice distinguishes a GPU with too little memory from one that failed.
 func statusOfDevice(err error) int {
 	if errors.Is(err, device.ErrMemory) {
 		return http.StatusInsufficientStorage

@@ -13,7 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// exportBlock is how many rows of an export are put together at a time.
+// exportBlock is the number of rows of an export that are assembled at a time.
 const exportBlock = 10000
 
 var exportKinds = map[string]string{

@@ -18,13 +18,13 @@ import (
 )
 
 // Rows are filtered and sorted once, not for every page: the places of rows in the order
-// of a column, and those that a filter leaves, are kept (4 bytes per row) until rows come or
-// go or, if the order depends on labels or status, until something happens to them.
+// of a column, and of those that pass a filter, are kept (4 bytes per row) until rows are added
+// or removed or, if the order depends on labels or status, until the next event.
 
 // longestCondition is how many characters a condition may have: the name of a column and a value.
 const longestCondition = 1000
 
-// RowQuery says which rows to list, and in which order.
+// RowQuery determines which rows to list, and in which order.
 type RowQuery struct {
 	Status string   `query:"status" enum:"open,asked,labelled,failed,retired" doc:"only rows of this status"`
 	Search string   `query:"search" maxLength:"200" doc:"only rows whose id contains this, in upper or lower case"`
@@ -73,7 +73,7 @@ type reversed struct{ rowList }
 
 func (l reversed) at(i int) int { return l.rowList.at(l.len() - 1 - i) }
 
-// find returns the rows that a query asks for.
+// find returns the rows that match a query.
 func (s *Server) find(name string, v *campaign.View, q RowQuery) (rowList, error) {
 	if v.Table == nil {
 		return everyRow(0), nil
@@ -97,7 +97,7 @@ type finder struct {
 	ofInputs   bool // neither order nor conditions depend on what happened to rows
 }
 
-// condition tells whether a row is wanted.
+// condition reports whether a row matches.
 type condition struct {
 	inputs bool // depends on inputs alone
 	holds  func(at int) bool

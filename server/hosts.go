@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ownHost refuses requests that name another host, where the service can be reached from this
-// machine alone: a page of another site may have its name resolved to this machine, and would then
+// ownHost rejects requests that name another host, if the service can be reached from this
+// machine only: a page of another site may have its name resolved to this machine, and would then
 // be of the same origin. With TLS the certificate rules that out, and a proxy in front
-// knows its own names. Health is nobody's secret, and what looks after services may name no host.
+// knows its own names. Health is not secret, and programs that monitor services may name no host.
 func (s *Server) ownHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := s.mux.Handler(r)

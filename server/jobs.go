@@ -16,9 +16,9 @@ import (
 // Long work, such as training and selecting, runs as a job, so that no connection has to
 // stay open for it. See orders.go for what happens to jobs when the process ends.
 //
-// Few jobs compute at a time; the others wait. Who computes next is the person whose turn was
-// longest ago, so that nobody waits for all jobs of somebody else. A job that is asked for again
-// while it waits or computes is the same job.
+// Few jobs compute at a time; the others wait. The next turn goes to the person whose last one was
+// longest ago, so that nobody waits for all jobs of somebody else. A repeated request joins the
+// job that already waits or computes.
 
 // job is a job with what only the server sees.
 type job struct {
@@ -33,7 +33,7 @@ type job struct {
 	changed chan struct{} // closed and replaced with every change
 	cancel  context.CancelFunc
 	stopped bool // somebody has cancelled it
-	over    bool // it computes no more
+	over    bool // it no longer computes
 	outcome outcome
 }
 
@@ -57,8 +57,8 @@ type jobs struct {
 	memory admissions
 }
 
-// newJobs returns jobs that compute with so many threads, which they share, and on a device
-// unless it is nil.
+// newJobs returns jobs that share the given number of threads and compute on a device unless
+// it is nil.
 func newJobs(threads int, on device.Device, available func() int64) *jobs {
 	ctx, cancel := context.WithCancel(device.With(nextbatch.WithThreads(context.Background(), threads), on))
 	return &jobs{begin: ctx, finish: cancel, turns: map[string]int{}, memory: admissions{available: available}}
@@ -83,8 +83,8 @@ var (
 	errTooManyOne = fmt.Errorf("%d of your jobs are waiting or running, which is the most that one person may have; try again when some have ended", openOfOne)
 )
 
-// start has work done in the background, when its turn comes, unless a job that is the same
-// goes on. Before, it has the job written down.
+// start does work in the background, when its turn comes, unless the same job is already
+// waiting or running. Before that, it records the job.
 func (js *jobs) start(o order, same func(*job) (bool, error), write func() error, work func(context.Context, *job) (outcome, error)) (*job, error) {
 	js.begins.Lock()
 	defer js.begins.Unlock()
@@ -118,7 +118,7 @@ func (js *jobs) start(o order, same func(*job) (bool, error), write func() error
 	return j, nil
 }
 
-// same returns the job that goes on and is the same as a new one, if any.
+// same returns the waiting or running job that is the same as a new one, if any.
 func (js *jobs) same(same func(*job) (bool, error)) (*job, error) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -133,7 +133,7 @@ func (js *jobs) same(same func(*job) (bool, error)) (*job, error) {
 	return nil, nil
 }
 
-// room reports why a person cannot start a job, if so.
+// room returns an error if a person cannot start another job.
 func (js *jobs) room(person string) error {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -157,7 +157,7 @@ func (js *jobs) room(person string) error {
 	return nil
 }
 
-// change changes the list, lets jobs whose turn it is compute, and forgets old ones.
+// change changes the list, starts the jobs whose turn it is, and drops old ones.
 func (js *jobs) change(do func()) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -200,8 +200,8 @@ func (js *jobs) next() (best *job) {
 	return best
 }
 
-// suspect returns the oldest job that goes on and during which the process has ended before. It
-// computes alone, before all others, so that nothing else can be what ends the process again.
+// suspect returns the oldest open job during which the process has ended before. It computes
+// alone, before all others, so that nothing else can be the cause if the process ends again.
 func (js *jobs) suspect() *job {
 	for _, j := range js.list {
 		if j.order.Attempts > 0 && j.goesOn() {
@@ -211,8 +211,8 @@ func (js *jobs) suspect() *job {
 	return nil
 }
 
-// fits reports whether a job may compute beside others. Asks of one campaign take turns, as each counts
-// the rows of the one before as selected.
+// fits reports whether a job may compute beside others. Asks of one campaign take turns, because each
+// counts the rows of the one before as selected.
 func (j *job) fits(busy []*job) bool {
 	own := 0
 	for _, other := range busy {
@@ -263,7 +263,7 @@ func (js *jobs) forget() {
 	}
 }
 
-// add notes a job that is not going to run.
+// add records a job that is not going to run.
 func (js *jobs) add(o order) {
 	js.change(func() {
 		js.list = append(js.list, &job{order: o, public: o.Job, over: true, changed: make(chan struct{}), cancel: func() {}})
@@ -325,7 +325,7 @@ func (j *job) snapshot() wire.Job {
 	return j.public
 }
 
-// sees reports whether what a job computes from includes an event of its campaign.
+// sees reports whether the data of a job include an event of its campaign.
 func (j *job) sees(event int64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -348,7 +348,7 @@ func (j *job) forgetResult() {
 	j.outcome.predicted = nil
 }
 
-// update changes a job and wakes who watches it.
+// update changes a job and notifies its watchers.
 func (j *job) update(change func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -359,8 +359,8 @@ func (j *job) update(change func()) {
 
 func (j *job) progress(p wire.Progress) { j.update(func() { j.public.Progress = p }) }
 
-// end notes how a job has ended. One that the end of the process interrupts is still running as far as
-// clients are concerned: the next start takes it up again.
+// end records how a job has ended. One that the end of the process interrupts is still running as far as
+// clients are concerned: the next start resumes it.
 func (j *job) end(ctx context.Context, left outcome, err error) {
 	j.update(func() {
 		if j.over = true; err != nil && ctx.Err() != nil && !j.stopped {

@@ -55,7 +55,7 @@ func (s *Server) jobRoutes() {
 	}, map[string]any{"job": wire.Job{}}, s.watchJob)
 }
 
-// knownJob refuses to watch a job that does not exist: a stream has no other place for an error.
+// knownJob rejects a request to watch a job that does not exist: a stream has no other place for an error.
 func (s *Server) knownJob(ctx huma.Context, next func(huma.Context)) {
 	if _, err := s.job(&JobPath{Named: Named{ctx.Param("campaign")}, Job: ctx.Param("job")}); err != nil {
 		huma.WriteErr(s.api, ctx, http.StatusNotFound, noSuchJob)
@@ -118,7 +118,7 @@ func (s *Server) watchJob(ctx context.Context, in *JobPath, send sse.Sender) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.jobs.begin.Done(): // the service ends; the job goes on after its next start
+		case <-s.jobs.begin.Done(): // the service ends; the job resumes after its next start
 			return
 		case <-changed:
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // buckets limits how often something may happen to each of many keys: a bucket holds
-// burst drops and gains rate drops a second, and each time takes one.
+// burst drops and gains rate drops per second, and each event takes one.
 type buckets struct {
 	rate, burst float64
 
@@ -27,7 +27,7 @@ type bucket struct {
 	at    time.Time
 }
 
-// manyBuckets is when full buckets, which say nothing, are dropped.
+// manyBuckets is the number from which on full buckets, which carry no information, are dropped.
 const manyBuckets = 10000
 
 // take takes a drop. Without one, it returns how long to wait for it.
@@ -57,8 +57,8 @@ func (b *buckets) level(key string, now time.Time) float64 {
 	return min(b.burst, one.drops+max(0, now.Sub(one.at).Seconds())*b.rate)
 }
 
-// sweep drops full buckets, and all of them if that does not help: rather that than to
-// let strangers fill the memory.
+// sweep drops full buckets, and all of them if that does not help, so that strangers cannot
+// fill the memory.
 func (b *buckets) sweep(now time.Time) {
 	for key := range b.left {
 		if b.level(key, now) >= b.burst {
@@ -71,7 +71,7 @@ func (b *buckets) sweep(now time.Time) {
 }
 
 // Failed attempts to sign in, for each address. A token has 256 random bits, so guessing
-// is hopeless anyway; the limit keeps guessers from wearing out the service.
+// is hopeless anyway; the limit keeps guessers from overloading the service.
 const (
 	failuresBurst = 20
 	failuresRate  = 0.2
@@ -83,8 +83,8 @@ func writeTooMany(w http.ResponseWriter, wait time.Duration, detail string) {
 	writeProblem(w, http.StatusTooManyRequests, detail)
 }
 
-// addressOf returns who made a request, as the proxy in front says if there is one: it
-// appends the address that it saw to those that the client claims.
+// addressOf returns the address that a request came from; with a proxy in front, the last one
+// of the header, because the proxy appends the address that it saw to those that the client claims.
 func (s *Server) addressOf(r *http.Request) string {
 	if s.options.BehindProxy {
 		claimed := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
@@ -95,9 +95,9 @@ func (s *Server) addressOf(r *http.Request) string {
 	return hostOf(r.RemoteAddr)
 }
 
-// Bodies must keep coming, and answers must keep being read: who stops, or is slower than
-// slowest bytes a second after a while, loses the connection. However steadily it comes, a body
-// has an end, which its length sets and no byte moves.
+// Bodies must keep arriving, and answers must keep being read: a client that stops, or is slower
+// than slowest bytes per second after a while, loses the connection. However steadily it arrives,
+// a body has a final deadline, which depends on its length and is never extended.
 const (
 	patience      = 30 * time.Second
 	slowest       = 10 << 10
@@ -112,8 +112,8 @@ const (
 	settingsBody = 1 << 20
 	listBody     = 16 << 20
 
-	largeBody = 64 << 10 // larger bodies share
-	allBodies = 64 << 20 // so much
+	largeBody = 64 << 10 // bytes beyond which a body counts as large
+	allBodies = 64 << 20 // bytes that all large bodies share
 
 	eachBodies = allBodies / 2 / listBody // large ones at a time with one token
 )
@@ -132,7 +132,7 @@ func (a allowance) length(r *http.Request) int64 {
 	return min(r.ContentLength, a.bytes)
 }
 
-// until returns when the body of a request must have come.
+// until returns when the body of a request must have arrived.
 func (a allowance) until(begin time.Time, patience time.Duration, length int64) time.Time {
 	return begin.Add(min(patience+time.Duration(length/slowest)*time.Second, max(patience, a.longest)))
 }
@@ -152,8 +152,8 @@ func (s *Server) steady(next http.Handler) http.Handler {
 	})
 }
 
-// shareBodies lets large bodies in JSON, which are read into memory, share a budget. Only who has
-// a token takes of it, and no token takes more than half.
+// shareBodies makes large bodies in JSON, which are read into memory, share a budget. Only requests
+// with a token use it, and no token uses more than half.
 func (s *Server) shareBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := s.mux.Handler(r)
@@ -178,7 +178,7 @@ func (s *Server) shareBodies(next http.Handler) http.Handler {
 	})
 }
 
-// steadyBody moves the deadline with every byte that comes, up to the end.
+// steadyBody moves the deadline with every byte that arrives, up to the final one.
 type steadyBody struct {
 	io.ReadCloser
 	control    *http.ResponseController
@@ -222,7 +222,7 @@ type budget struct {
 	bytes int64
 }
 
-// take reserves bytes, if there are as many left.
+// take reserves bytes, if enough are left.
 func (b *budget) take(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,7 +239,7 @@ func (b *budget) give(n int64) {
 	b.bytes -= n
 }
 
-// counts is how many things each of many keys has at a time.
+// counts counts the things that each of many keys has at a time.
 type counts struct {
 	most int
 
@@ -247,7 +247,7 @@ type counts struct {
 	of map[string]int
 }
 
-// take counts one more, unless the key has the most.
+// take counts one more, unless the key has reached the limit.
 func (c *counts) take(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,7 +269,7 @@ func (c *counts) give(key string) {
 	}
 }
 
-// Connections at a time. Each takes some memory before anybody has said who they are.
+// Connections at a time. Each takes some memory before its client is authenticated.
 const (
 	allConnections  = 2048
 	eachConnections = 512 // from one address
@@ -296,7 +296,7 @@ func (c *connections) watch(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// count adds a connection, or takes one away, and reports whether there are few enough.
+// count adds or removes a connection, and reports whether the limits still hold.
 func (c *connections) count(conn net.Conn, by int) bool {
 	address := hostOf(conn.RemoteAddr().String())
 	c.mu.Lock()

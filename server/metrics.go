@@ -20,7 +20,7 @@ type meterKey struct {
 	class  int // hundreds of the status
 }
 
-// methods are those that are told apart, so that hostile ones cost no memory.
+// methods are those that are counted separately, so that hostile ones cost no memory.
 var methods = map[string]bool{http.MethodGet: true, http.MethodPost: true, http.MethodPut: true, http.MethodDelete: true, http.MethodHead: true}
 
 func (m *meter) count(method string, status int, took time.Duration) {

@@ -18,15 +18,15 @@ import (
 	"github.com/nextbatch/nextbatch/wire"
 )
 
-// A job is written down before it begins, and crossed out when it ends or is cancelled, so that
-// the next start takes up those that the end of the process interrupted. Repeating an ask is safe,
-// as it has a request id: what it handed out before is returned.
+// A job is recorded before it begins, and its record is removed when it ends or is cancelled, so
+// that the next start resumes those that the end of the process interrupted. Repeating an ask is
+// safe, because it has a request id: what it handed out before is returned.
 //
-// A job may be what ended the process, by taking all memory for example. So each attempt is
-// counted before it begins, and taken back by an orderly end. A job that was interrupted
-// mostAttempts times fails.
+// A job may be the reason why the process ended, by taking all memory for example. So each attempt
+// is counted before it begins, and the count is reduced by an orderly end. A job that was
+// interrupted mostAttempts times fails.
 
-// order is a job as it is written down: what clients see of it, and what to do.
+// order is the record of a job: what clients see of it, and what to do.
 type order struct {
 	wire.Job
 	Request  string        `json:"request"`
@@ -51,7 +51,7 @@ func (o *order) ask() campaign.Ask {
 	return campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude}
 }
 
-// putJob writes a job down.
+// putJob records a job.
 func (t *Tokens) putJob(ctx context.Context, o order) error {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -63,8 +63,7 @@ func (t *Tokens) putJob(ctx context.Context, o order) error {
 	})
 }
 
-// updateJob changes what is written down of a job, unless it was crossed out; it reports whether
-// it was there.
+// updateJob changes the record of a job, unless it was removed; it reports whether it was there.
 func (t *Tokens) updateJob(ctx context.Context, o order) (there bool, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -82,7 +81,7 @@ func (t *Tokens) updateJob(ctx context.Context, o order) (there bool, err error)
 	return there, err
 }
 
-// dropJob crosses a job out.
+// dropJob removes the record of a job.
 func (t *Tokens) dropJob(ctx context.Context, id string) error {
 	return t.file.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.Exec("DELETE FROM jobs WHERE id = ?", id)
@@ -105,7 +104,7 @@ func (t *Tokens) openJobs(ctx context.Context) (list []order, err error) {
 	return list, err
 }
 
-// begin starts a job and answers with it, or with the one that goes on and is the same.
+// begin starts a job and answers with it, or with the same job if it is already open.
 func (s *Server) begin(ctx context.Context, o order) (*output[wire.Job], error) {
 	same, err := s.same(ctx, o)
 	if err != nil {
@@ -150,7 +149,7 @@ func (s *Server) same(ctx context.Context, o order) (func(*job) (bool, error), e
 	return func(j *job) (bool, error) { return alike(j) && j.sees(state.Seq), nil }, nil
 }
 
-// work does what a job is to do, and keeps what is written down of it up to date.
+// work does the work of a job, and keeps its record up to date.
 func (s *Server) work(ctx context.Context, j *job) (outcome, error) {
 	o := j.order
 	o.Attempts++
@@ -207,7 +206,7 @@ func (s *Server) guarded(ctx context.Context, j *job) (left outcome, err error) 
 // kinds are what messages call jobs.
 var kinds = map[string]string{"ask": "the ask", "predict": "predicting", "map": "the map", "gain": "measuring the gain"}
 
-// watched returns what a job asks for, with reports of its progress and a mind to memory.
+// watched returns the ask of a job, which reports its progress and requests its memory.
 func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {
 	a := j.order.ask()
 	a.Epoch = func(e network.Epoch) { j.progress(wire.Progress{Stage: "training", Done: e.Number, Of: e.Of}) }
@@ -218,8 +217,8 @@ func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {
 	return a
 }
 
-// cancelJob cancels a job. It is crossed out first: once the answer has gone out, no start of
-// the service takes it up again.
+// cancelJob cancels a job. Its record is removed first: once the answer has been sent, no start of
+// the service resumes it.
 func (s *Server) cancelJob(ctx context.Context, j *job) error {
 	if !j.goesOn() {
 		return nil
@@ -231,7 +230,7 @@ func (s *Server) cancelJob(ctx context.Context, j *job) error {
 	return nil
 }
 
-// resume takes up the jobs that the end of the last process interrupted.
+// resume resumes the jobs that the end of the last process interrupted.
 func (s *Server) resume() {
 	ctx := context.Background()
 	list, err := s.options.Tokens.openJobs(ctx)

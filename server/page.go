@@ -95,7 +95,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acceptsGzip reports whether the client takes gzip.
+// acceptsGzip reports whether the client accepts gzip.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, weight, _ := strings.Cut(part, ";")

@@ -15,7 +15,7 @@ import (
 // mostMapped is how many rows a map shows.
 const mostMapped = 100000
 
-// mostMaps is how many campaigns have a map; the one that was made longest ago goes first.
+// mostMaps is the number of campaigns that have a map; the oldest map is dropped first.
 const mostMaps = 16
 
 // number is a number of a map; NaN is null in JSON. Seven digits suffice to draw it.
@@ -111,7 +111,7 @@ var statusCodes = map[campaign.Status]int{
 	campaign.StatusOpen: 0, campaign.StatusAsked: 1, campaign.StatusLabelled: 2, campaign.StatusFailed: 3, campaign.StatusRetired: 4,
 }
 
-// poolMap returns a map with what the rows are now.
+// poolMap returns a map with the present status of the rows.
 func poolMap(m *campaign.Map, state *campaign.State) PoolMap {
 	p := PoolMap{
 		Labels: m.Labels, Of: m.Of, Sampled: m.Of > int64(len(m.Rows)), Explained: []number{number(m.Share[0]), number(m.Share[1])},

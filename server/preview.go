@@ -108,7 +108,7 @@ func describe(c dataset.Column) PreviewColumn {
 
 // suggest guesses which columns name rows and which are labels. Ids are all different. Labels
 // are numbers that most rows lack, or some if the column has the name of a label; the name alone
-// says little, as y may be a coordinate, and a column without gaps has nothing left to ask for.
+// says little, because y may be a coordinate, and a column without gaps leaves nothing to label.
 func suggest(ctx context.Context, t *dataset.Table) (s Suggested, err error) {
 	named := func(c dataset.Column, names ...string) bool { return slices.Contains(names, strings.ToLower(c.Name())) }
 	best := 0
@@ -161,9 +161,9 @@ func distinct(c dataset.Column) bool {
 	return true
 }
 
-// plan adds what an ask would make of the table: dates among its columns, warnings, time
-// and memory. What it cannot tell is a warning, too. Two tables are planned at a time, as that takes
-// memory and measures time.
+// plan adds how an ask would use the table: dates among its columns, warnings, time
+// and memory. A failure to plan is a warning, too. At most two tables are planned at a time, because
+// that takes memory and measures time.
 func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
 	const batch = 32 // of campaign.Settings
 	select {

@@ -19,8 +19,8 @@ type Queue struct {
 	Targets []string   `json:"targets"`
 }
 
-// QueueRow is a row that is out. It has no prediction, and does not say whether the row
-// was drawn at random, so that neither can steer the person.
+// QueueRow is a row that is out. It has no prediction, and does not show whether the row
+// was drawn at random, so that neither can bias the person.
 type QueueRow struct {
 	Row
 	Ask    int64  `json:"ask" doc:"number of the ask that handed it out"`

@@ -68,7 +68,7 @@ type Change struct {
 	Key string `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it changes nothing and returns the first answer. The same id with another body, or by another person, is a conflict"`
 }
 
-// by says who changes something, and with which request.
+// by returns who changes something, and with which request.
 func (c Change) by(ctx context.Context) campaign.By {
 	return campaign.By{Person: callerOf(ctx).token.Person, Request: c.Key}
 }

@@ -103,7 +103,7 @@ func detail(v *campaign.View, at int) Row {
 	return d
 }
 
-// RowHistory is a row with what was said about it when it was handed out.
+// RowHistory is a row with its reason and predictions from when it was handed out.
 type RowHistory struct {
 	Row
 	Ask         int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`

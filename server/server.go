@@ -33,15 +33,15 @@ type Options struct {
 	Scratch   string // folder for uploads while they are read; empty means the system's
 	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
 	Threads   int    // that jobs compute with; 0 means GOMAXPROCS. See JobsAtOnce
-	Rate      int    // requests a second that each token may make; 0 means 2,000
+	Rate      int    // requests per second that each token may make; 0 means 2,000
 
 	Device device.Device // that jobs compute on; nil means the CPU
-	// Available returns how many bytes there are for jobs; 0 or a nil function means no limit. A job
+	// Available returns how many bytes are available for jobs; 0 or a nil function means no limit. A job
 	// that forecasts more fails.
 	Available func() int64
 
 	Secure      bool // browsers reach the service by HTTPS alone
-	BehindProxy bool // a proxy in front says where requests come from
+	BehindProxy bool // a proxy in front reports where requests come from
 }
 
 const (
@@ -85,7 +85,7 @@ type Server struct {
 	mapOrder  []string                      // campaigns, the map that was made longest ago first
 }
 
-// New returns a server, which takes up the jobs that the last one left. Close ends them.
+// New returns a server, which resumes the jobs that the last one left. Close ends them.
 func New(o Options) *Server {
 	o.MaxUpload = cmp.Or(o.MaxUpload, defaultUpload)
 	o.Rate = cmp.Or(o.Rate, defaultRate)
@@ -141,7 +141,7 @@ func (s *Server) config() huma.Config {
 }
 
 // escaped is JSON in which text that looks like HTML is harmless even to a browser that
-// takes it for that.
+// interprets it as HTML.
 var escaped = huma.Format{
 	Marshal:   func(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) },
 	Unmarshal: json.Unmarshal,
@@ -150,12 +150,12 @@ var escaped = huma.Format{
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close interrupts the jobs and waits for their ends. What was told stays told, and the
-// next server with the same tokens takes the jobs up again.
+// Close interrupts the jobs and waits for their ends. Stored labels are kept, and the
+// next server with the same tokens resumes the jobs.
 func (s *Server) Close() { s.jobs.stop() }
 
-// HTTP returns an http.Server for the service, with limits on headers, on connections
-// that say nothing and on their number. Bodies and answers have limits of their own: see steady.
+// HTTP returns an http.Server for the service, with limits on headers, on silent connections
+// and on their number. Bodies and answers have limits of their own: see steady.
 func (s *Server) HTTP() *http.Server {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
@@ -184,8 +184,8 @@ func (s *Server) campaign(ctx context.Context, name string) (*campaign.Campaign,
 	return s.keep(c), nil
 }
 
-// keep remembers a campaign, unless another request was faster, and returns the one
-// that is remembered.
+// keep stores a campaign, unless another request was faster, and returns the one
+// that is stored.
 func (s *Server) keep(c *campaign.Campaign) *campaign.Campaign {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *Server) keep(c *campaign.Campaign) *campaign.Campaign {
 	return c
 }
 
-// sameSite refuses changes that another site makes a browser ask for.
+// sameSite rejects changes that another site makes a browser request.
 func sameSite(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -216,7 +216,7 @@ func headers(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		if len(r.TransferEncoding) > 0 {
 			// A proxy in front may see another end of such a body than we do: nothing that
-			// follows on the connection is taken for a request.
+			// follows on the connection is treated as a request.
 			h.Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
@@ -249,7 +249,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// observed remembers the status of an answer.
+// observed records the status of an answer.
 type observed struct {
 	http.ResponseWriter
 	status int

@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// A browser trades a token for a session, which a cookie names: scripts cannot read
+// A browser exchanges a token for a session, which a cookie names: scripts cannot read
 // the cookie, and other sites cannot make the browser send it. A session ends with its
 // token, or after sessionLasts. Only the SHA-256 of its 256 random bits is kept.
 
@@ -57,7 +57,7 @@ func (t *Tokens) End(ctx context.Context, secret string) error {
 }
 
 // findSession returns the token of a session and when the session ends, and false if
-// the session or its token has ended. The lookup goes by hash, so its time tells nothing
+// the session or its token has ended. The lookup is by hash, so its time reveals nothing
 // about the secrets of others.
 func (t *Tokens) findSession(ctx context.Context, secret string, now time.Time) (token Token, ends time.Time, found bool, err error) {
 	hash := sha256.Sum256([]byte(secret))

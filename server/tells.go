@@ -30,7 +30,7 @@ func (s *Server) tellRoutes() {
 	}, s.giveBack)
 }
 
-// Told is what was told.
+// Told is the answer to a tell.
 type Told struct {
 	wire.Told
 	Predictions map[string]map[string]*nextbatch.Prediction `json:"predictions" doc:"by id and target: what was predicted before the labels came, of the rows that had been asked for"`

@@ -18,14 +18,14 @@ import (
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
-// Role says what the holder of a token may do. Each role may do everything that the one
+// Role determines what the holder of a token may do. Each role may do everything that the one
 // before it may.
 type Role string
 
 // The roles.
 const (
 	Viewer   Role = "viewer"   // reads
-	Labeller Role = "labeller" // asks, tells, reports failures, gives rows back
+	Labeller Role = "labeller" // asks, tells, reports failures, returns rows
 	Owner    Role = "owner"    // creates campaigns, adds and retires rows, corrects, undoes, changes settings
 )
 
@@ -43,7 +43,7 @@ func (r Role) includes(other Role) bool {
 	return slices.Index(roles, r) >= slices.Index(roles, other)
 }
 
-// Token is what is known about a token. Its secret is kept nowhere.
+// Token describes a token. Its secret is not stored anywhere.
 type Token struct {
 	ID       string     `json:"id"`
 	Person   string     `json:"person"` // whom events name

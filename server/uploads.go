@@ -21,14 +21,14 @@ import (
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
-// Uploaded tables lie in a folder while they are read. They cannot fill the disk: each has
+// Uploaded tables are kept in a folder while they are read. They cannot fill the disk: each has
 // a limit, all together have one, and some of the disk stays free. Their names have the id
 // of the process, so that the next start removes those of a process that was killed.
 
 const (
 	uploadPrefix = "nextbatch-upload-"
 	keptFree     = 256 << 20 // bytes of the disk that uploads leave
-	uploadsOfAll = 2         // all uploads at a time may take so many times the limit of one
+	uploadsOfAll = 2         // all uploads at a time may take this many times the limit of one
 )
 
 // uploads counts the bytes of all uploads at the moment.
@@ -81,7 +81,7 @@ func (u *uploads) write(file *os.File, body io.Reader) (taken int64, err error) 
 	}
 }
 
-// read reads an uploaded table, by way of a file, as a table may need a second pass. Call done
+// read reads an uploaded table, through a file, because a table may need a second pass. Call done
 // when the table is no longer used.
 func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (table *dataset.Table, done func(), err error) {
 	file, err := os.CreateTemp(s.uploads.folder, uploadPrefix+strconv.Itoa(os.Getpid())+"-*")
@@ -105,17 +105,17 @@ func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (t
 	return table, done, err
 }
 
-// Tables that are read at the same time share the memory. Nobody knows in advance how much one
-// takes, as it may be compressed: it gets a few times its bytes and, if that is not enough, it is
-// read again with more, up to all.
+// Tables that are read at the same time share the memory. It is not known in advance how much one
+// takes, because it may be compressed: it gets a few times its bytes and, if that is not enough,
+// it is read again with more, up to all.
 const (
 	firstShare = 4
 	leastShare = 4 << 20
 	nextShare  = 4
 )
 
-// readWithin reads a table of about so many bytes in a file, within the memory that other tables
-// leave, until done is called.
+// readWithin reads a table of about the given number of bytes from a file, within the memory that
+// other tables leave. The table counts against that memory until done is called.
 func (s *Server) readWithin(ctx context.Context, path string, bytes int64, options source.Options) (table *dataset.Table, done func(), err error) {
 	all := s.memory.most
 	for share := min(all, firstShare*bytes+leastShare); ; share = min(all, nextShare*share) {
@@ -147,7 +147,7 @@ func badBody(err error) error {
 	return huma.Error400BadRequest(fmt.Sprintf("the table did not arrive: %v", err))
 }
 
-// formatOf tells the format of a table by its first bytes.
+// formatOf detects the format of a table by its first bytes.
 func formatOf(file *os.File) string {
 	const enough = 4096
 	start := make([]byte, enough)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what is wrong with the text of a spec, and where.
+// Error reports what is wrong with the text of a spec, and where.
 type Error struct {
 	Text    string // the whole text
 	Offset  int    // the byte where the fault starts

@@ -22,7 +22,7 @@ const (
 	Lost                  // a factored kernel whose features were lost: only its values remain
 )
 
-// Networks says which networks a kernel needs.
+// Networks determines which networks a kernel needs.
 type Networks int
 
 const (
@@ -49,7 +49,7 @@ type KernelInfo struct {
 	// as many as a row has.
 	Width func(number float64, z Size) int
 
-	// DoubleOnly says that the kernel must be computed in float64. Registration sets it
+	// DoubleOnly means that the kernel must be computed in float64. Registration sets it
 	// for a maker without Single.
 	DoubleOnly bool
 

@@ -26,9 +26,9 @@ type MethodInfo struct {
 	Score     bool // its score can be divided by the costs of rows
 	TakesBack bool // it takes rows back (selection.Backward), so a run that was cut off cannot resume
 
-	// DoubleOnly says that the method needs rows in float64.
+	// DoubleOnly means that the method needs rows in float64.
 	DoubleOnly bool
-	// PrefersDouble says that the method computes in float64 even on rows in
+	// PrefersDouble means that the method computes in float64 even on rows in
 	// float32, and so gains from rows in float64 where the caller has them.
 	PrefersDouble bool
 

@@ -10,8 +10,8 @@ import (
 type Parameter struct {
 	Name     string  // as in sketch(p)
 	Whole    bool    // 2 is allowed, 2.5 is not
-	Optional bool    // it may be left out
-	Default  float64 // its value if left out; may be zero
+	Optional bool    // it may be omitted
+	Default  float64 // its value if omitted; may be zero
 	Most     float64 // the largest number that makes sense; zero for no limit
 }
 

@@ -27,7 +27,7 @@ func Parse(text string) (Spec, error) {
 // longestText is far longer than a spec of mostTransforms transformations.
 const longestText = 4096
 
-// tooLong refuses a text that no message should repeat.
+// tooLong rejects a text that no message should repeat.
 func tooLong(text string) *Error {
 	const shown = 60
 	start := strings.ToValidUTF8(text[:shown], "")
@@ -180,7 +180,7 @@ func (p *parser) sigma2(name span) {
 }
 
 // argument reads a number in parentheses; it returns zero if there is none, or
-// if it is the default. An explicit zero is refused, because zero stands for
+// if it is the default. An explicit zero is rejected, because zero stands for
 // the default.
 func (p *parser) argument(name span, want Parameter) float64 {
 	open, syntax := p.at, want.syntax(p.text[name.from:name.to])

@@ -57,7 +57,7 @@ func (r *registry[E]) refuse(name, format string, args ...any) {
 	panic(&RegistrationError{Kind: r.kind, Name: name, Reason: fmt.Sprintf(format, args...)})
 }
 
-// require refuses an entry that cannot be constructed in float64, in which every kernel and
+// require rejects an entry that cannot be constructed in float64, in which every kernel and
 // method may have to compute.
 func (r *registry[E]) require(name string, double bool) {
 	if !double {

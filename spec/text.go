@@ -24,7 +24,7 @@ const (
 	LCMDCount           Method = "lcmd-count"
 )
 
-// Mode says which rows count as selected from the start.
+// Mode determines which rows count as selected from the start.
 type Mode int
 
 const (

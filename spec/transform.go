@@ -45,7 +45,7 @@ type TransformInfo struct {
 	// transformation projects.
 	Width func(width int, before Space, z Size) int
 
-	// DoubleOnly says that the transformation must be computed in float64; everything
+	// DoubleOnly means that the transformation must be computed in float64; everything
 	// after it is then in float64, too. Registration sets it for a maker without Single.
 	DoubleOnly bool
 
@@ -69,7 +69,7 @@ type Step[T matrix.Float] struct {
 	Sigma2  float64            // the noise variance σ²
 	Compat  bool               // follow the published code where it differs from the paper
 
-	// KeepFeatures says that a later part needs features: given a
+	// KeepFeatures means that a later part needs features: given a
 	// kernel.FeatureMap, the transformation must return one, even where values
 	// would be cheaper.
 	KeepFeatures bool

@@ -51,7 +51,7 @@ func (t Tables) dates(ctx context.Context, all *dataset.Table, parts []part, r *
 	return found, nil
 }
 
-// timeInputs says in words what the inputs of a column of dates are.
+// timeInputs describes the inputs of a column of dates.
 func timeInputs(f dataset.Time) string {
 	text := "the days since " + f.Origin.Format(time.DateOnly)
 	if f.Origin.Year() == 0 {

@@ -120,7 +120,7 @@ func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *
 }
 
 // keepConstant keeps a column of a single value, such as any column of a pool of one row.
-// That is enough for a start without a network, which has nothing to tell the rows apart by.
+// That is enough for a start without a network, where nothing distinguishes the rows.
 func (r *Rows) keepConstant(all *dataset.Table) {
 	for i, d := range r.Encoder.Dropped {
 		column, err := all.Column(d.Column)
@@ -226,7 +226,7 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 	for _, reason := range reasons {
 		names := columns[reason]
 		switch {
-		case reason == ambiguousDates: // already told
+		case reason == ambiguousDates: // already reported
 		case len(names) == 1:
 			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
 		default:
@@ -267,7 +267,7 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 		}
 		counts := k.Unknown(levels)
 		if len(counts) == len(levels.Levels()) && len(counts) > 0 || t.Missing == RefuseMissing {
-			continue // another column by the same name, or to be refused by Encode
+			continue // another column of the same name, or one that Encode rejects
 		}
 		if *c = levels; !t.imputes() {
 			if *c, err = k.Known(levels); err != nil {

@@ -66,8 +66,8 @@ func TargetText(columns []string) string {
 	return "one of the columns " + words.Some(words.Quoted(columns))
 }
 
-// AnyLabel returns what reports whether a row of a table has a label in any of the target
-// columns, and nil if the table has none of them.
+// AnyLabel returns a function that reports whether a row of a table has a label in any of the
+// target columns, and nil if the table has none of them.
 func AnyLabel(t *dataset.Table, targets []string) func(row int) bool {
 	var columns []dataset.Column
 	for _, name := range targets {

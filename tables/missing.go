@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
-// Missing says what becomes of missing inputs.
+// Missing determines how missing inputs are handled.
 type Missing uint8
 
 const (
@@ -69,7 +69,7 @@ func (e *MissingError) rows() string {
 	return words.Some(names)
 }
 
-// complete drops or refuses rows that lack an input, or every input if missing ones
+// complete drops or rejects rows that lack an input, or every input if missing ones
 // are imputed. The context is checked once per block of values.
 func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
 	var columns []dataset.Column
@@ -108,7 +108,7 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 			continue
 		}
 		if t.Missing == RefuseMissing {
-			missing.Advice = fmt.Sprintf("fill it in, or say with %s impute or %s drop what becomes of such rows", t.named("Missing"), t.named("Missing"))
+			missing.Advice = fmt.Sprintf("fill it in, or use %s impute or %s drop", t.named("Missing"), t.named("Missing"))
 			return missing
 		}
 		p.rows = kept
@@ -126,7 +126,7 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 	return nil
 }
 
-// valuesAtOnce is a number of values that are examined in a moment.
+// valuesAtOnce is the number of values that are examined between two checks of the context.
 const valuesAtOnce = 1 << 20
 
 // imputes reports whether missing inputs are replaced. A network that was saved
@@ -191,7 +191,7 @@ func (l lacking) text(table *dataset.Table) string {
 }
 
 // fitMissing learns centres and medians from labelled rows and candidates, the latter also if
-// no value is missing, for the sake of rows that are predicted later.
+// no value is missing, because rows that are predicted later may lack one.
 func (t Tables) fitMissing(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
 	if t.Encoder != nil && !t.Centre {
 		return nil

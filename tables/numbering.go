@@ -2,7 +2,7 @@ package tables
 
 // A column that only numbers the rows tells a network nothing about a row that it
 // has not seen, and yet it is a tempting input: in a sorted or merged table it often
-// correlates with the label. Such columns are not used unless the user asks for it.
+// correlates with the label. Such columns are ignored unless the user requests them.
 // Only whole numbers are suspected. A measured quantity, such as the time in a
 // simulation, may rise from row to row, too, but it is hardly ever a whole number in
 // every row.
@@ -80,7 +80,7 @@ func indexName(name string, columns []dataset.Column) bool {
 }
 
 // In tables with fewer rows, whole numbers may well rise or fall by chance; only those
-// that count are then taken for row numbers.
+// that count are then treated as row numbers.
 const (
 	fewToCount = 3
 	fewToRise  = 10

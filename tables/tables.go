@@ -31,14 +31,14 @@ type Tables struct {
 	// replicates: they become one row, whose label is their mean.
 	IDColumn  string
 	NotInputs []string // further columns that the network does not see: costs, groups
-	// RandomColumn, unless empty, says which labelled rows were drawn from the pool at
+	// RandomColumn, unless empty, marks the labelled rows that were drawn from the pool at
 	// random: true or false, 1 or 0. It is not an input.
 	RandomColumn string
 	// Categorical are columns of categories, even if nearly every row has its own,
 	// or if they look like dates.
 	Categorical []string
 	Keep        []string // columns that are inputs even if they look like row numbers
-	Missing     Missing  // what becomes of missing inputs
+	Missing     Missing  // how missing inputs are handled
 
 	// Names are the names of the tables in messages, such as their files.
 	Names Names
@@ -56,7 +56,7 @@ type Tables struct {
 	// Nil means its Go name.
 	FieldName func(field string) string
 
-	// Centre says that the given encoder subtracts centres, which it learns from the tables.
+	// Centre means that the given encoder subtracts centres, which it learns from the tables.
 	Centre bool
 }
 
@@ -86,7 +86,7 @@ type Sizes struct {
 	Outputs           int // targets
 }
 
-// Rows is the result of Tables.Rows: the tables as numbers, less the centres of the encoder, not
+// Rows is the result of Tables.Rows: the tables as numbers, minus the centres of the encoder, not
 // yet scaled.
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
@@ -104,8 +104,8 @@ type Rows struct {
 	files  []*rowfile.Mapping[float32] // that are mapped
 }
 
-// Close takes the rows that are in files (Tables.Folder) out of memory. Nobody may use them,
-// or a problem with them, after that.
+// Close unmaps the rows that are in files (Tables.Folder). Neither they nor a problem with them
+// may be used after that.
 func (r *Rows) Close() {
 	for _, file := range r.files {
 		file.Close()

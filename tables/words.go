@@ -2,7 +2,7 @@ package tables
 
 // Columns that are not numeric are one-hot encoded, except for two kinds that are
 // not categories: text, where nearly every row has its own value, and numbers with a
-// few other cells among them, which a reader takes for words.
+// few other cells among them, which a reader treats as words.
 
 import (
 	"context"

@@ -23,7 +23,7 @@ import (
 // Numbers are drawn factor by factor, from the first to the last: for each
 // factor, a matrix with a row for each of its dimensions and p columns.
 //
-// The factor 1 of the last layer of a gradient kernel is left out, as the paper's
+// The factor 1 of the last layer of a gradient kernel is omitted, as the paper's
 // footnote allows. Published sketches that factor, too, which raises the relative
 // variance of a squared norm from 2/p to 8/p for the last-layer kernel.
 func Sketch[T matrix.Float](m kernel.FeatureMap[T], p int, from Normals, v Variant) (kernel.FeatureMap[T], error) {

@@ -5,7 +5,7 @@ package transform
 type Variant int
 
 const (
-	// Paper is what the paper says.
+	// Paper follows the paper.
 	Paper Variant = iota
 	// Published is what the published code does, which produced the paper's
 	// tables. The comments of Sketch, ACSGrad, ACSRandomFeatures and

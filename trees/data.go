@@ -20,7 +20,7 @@ type Data struct {
 	Inputs  matrix.Dense[float32] // NaN means that a value is missing
 	Columns []Column              // one for each column of Inputs; nil means that all are numeric
 	Labels  []float64
-	// Weights says how much each row counts relative to the others; nil means that all
+	// Weights are how much each row counts relative to the others; nil means that all
 	// count equally. A row with weight 0 is ignored.
 	Weights []float64
 }

@@ -8,7 +8,7 @@
 // row takes the mean over the rows that precede it in a random order, so that its own
 // label does not leak into its input (ordered target statistics, as in CatBoost).
 // Each split learns on which side missing values belong. Labels are standardised
-// inside, so no option depends on their unit.
+// internally, so no option depends on their unit.
 //
 // Both kinds of ensemble are a Model: the prediction for a row is an offset plus what
 // each tree contributes. One seed gives one model, whatever the number of threads.

@@ -35,14 +35,14 @@ func AddedOf(a campaign.AddedRows) Added {
 	return Added{a.Seq, a.Rows, a.Labelled, a.Repeated, a.NewLevels}
 }
 
-// Told is what was told.
+// Told is the answer to a tell.
 type Told struct {
 	Changed
 	Known int              `json:"known" doc:"numbers that the rows had already"`
 	Wrong []campaign.Fault `json:"wrong" doc:"rows that were left out, with partial"`
 }
 
-// ToldOf describes what was told.
+// ToldOf describes the result of a tell.
 func ToldOf(t campaign.ToldRows) Told {
 	return Told{ChangedOf(t.Changed), t.Known, append([]campaign.Fault{}, t.Faults...)}
 }
@@ -59,7 +59,7 @@ type LogEvent struct {
 	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`
 }
 
-// Events returns at most so many entries of the log after one of them.
+// Events returns at most most entries of the log, beginning after the given one.
 func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([]LogEvent, error) {
 	log, err := c.History(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 	return list, nil
 }
 
-// Standing returns where a campaign stands by a stop rule; an empty one means the default.
+// Standing returns the standing of a campaign by a stop rule; an empty one means the default.
 func Standing(ctx context.Context, c *campaign.Campaign, stop string) (*campaign.Standing, error) {
 	var rule campaign.StopRule
 	if stop != "" {
@@ -110,7 +110,7 @@ func BatchOf(e campaign.AskEvent, warnings []string) Batch {
 	return Batch{e.Ask, e.Seq, e.Time, e.Person, e.LeaseEnd, e.Spec, e.Trained, append([]string{}, warnings...)}
 }
 
-// Pick is what a batch says about a row, after its inputs.
+// Pick is what a batch adds to a row, after its inputs.
 type Pick struct {
 	Audit       bool                             `json:"audit" doc:"drawn at random, to estimate the error"`
 	Reason      string                           `json:"reason" doc:"why it was picked"`

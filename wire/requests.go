@@ -69,7 +69,7 @@ type FailRequest struct {
 	Again bool `json:"again,omitempty" doc:"the rows are open again; otherwise they are never asked for again"`
 }
 
-// UndoRequest takes back an event.
+// UndoRequest undoes an event.
 type UndoRequest struct {
 	Event  int64  `json:"event" minimum:"1" doc:"number of the event to take back"`
 	Reason string `json:"reason,omitempty" maxLength:"1000"`

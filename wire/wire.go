@@ -1,9 +1,9 @@
-// Package wire has what the worker and the service exchange with their clients about campaigns, in JSON, so
+// Package wire has the JSON that the worker and the service exchange with their clients about campaigns, so
 // that a client can treat a file, a database and a service alike. Both embed these types, and add
-// what one of them alone says. The tags doc, enum, nullable and those with limits are for the description
+// what only one of them needs. The tags doc, enum, nullable and those with limits are for the description
 // of the service.
 //
-// Things that the program keeps as it tells them are described where they belong, and not again here: rows
+// Types that are sent as the program keeps them are described where they belong, and not again here: rows
 // and their counts, settings, faults and the standing in package campaign; predictions in package nextbatch.
 package wire
 
@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// About says what a campaign is and how far it is. The counts of its rows come after it.
+// About describes a campaign and its progress. The counts of its rows come after it.
 type About struct {
 	Name     string            `json:"name"`
 	Targets  []string          `json:"targets"`
@@ -58,7 +58,7 @@ func value(column dataset.Column, row int) Value {
 	return column.Format(row)
 }
 
-// Predictions returns predictions by target; those that are not finite are left out.
+// Predictions returns predictions by target, without those that are not finite.
 func Predictions(targets []string, list []nextbatch.Prediction) map[string]*nextbatch.Prediction {
 	all := map[string]*nextbatch.Prediction{}
 	for i, p := range list {

@@ -100,7 +100,7 @@ func (a Array) floats() ([]float64, error) {
 }
 
 // matrixOf returns an array of two dimensions as a matrix, without a copy if it has
-// the elements already. Rows without columns are refused: an array without elements may
+// the elements already. Rows without columns are rejected: an array without elements may
 // claim any number of them.
 func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 	if len(a.Dims) != 2 {
@@ -118,8 +118,8 @@ func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 	return m, fmt.Errorf("has elements of type %s where numbers are expected", a.Type)
 }
 
-// centred returns an array of two dimensions as rows in float32, less the centres of its columns,
-// these, and warnings about columns that lost digits before. An array of float32 is overwritten.
+// centred returns an array of two dimensions as rows in float32 minus the centres of its columns,
+// these centres, and warnings about columns that lost digits before. An array of float32 is overwritten.
 // Without rows, nothing bounds the number of columns, and there is nothing to learn from.
 func centred(a Array) (x matrix.Dense[float32], centres []float64, warnings []string, err error) {
 	if len(a.Dims) == 2 && a.Dims[0] == 0 {

@@ -16,12 +16,12 @@ import (
 // Requests about campaigns have the verbs of package campaign. Their bodies and answers are those of
 // package wire, as the service's are. A store is open during a request only: the worker keeps nothing.
 
-// place names a campaign in a store, and says who changes it.
+// place names a campaign in a store, and who changes it.
 type place struct {
 	Store   string `json:"store"` // a path, or the address of a database
 	Name    string `json:"name"`  // empty for the only campaign of the store
 	Person  string `json:"person"`
-	Request string `json:"request"` // a request that was met before changes nothing
+	Request string `json:"request"` // a repeated request changes nothing
 }
 
 func (p place) by() campaign.By { return campaign.By{Person: p.Person, Request: p.Request} }
@@ -69,7 +69,7 @@ func onlyCampaign(ctx context.Context, store campaign.Store) (string, error) {
 
 func (p place) at() place { return p }
 
-// status is where a campaign stands.
+// status is the status of a campaign.
 type status struct {
 	wire.About
 	Standing *campaign.Standing `json:"standing,omitempty"`
@@ -116,7 +116,7 @@ func (c *call) campaignNew() (answer any, err error) {
 	return statusOf(c.ctx, made)
 }
 
-// tableFor checks what a campaign is to begin with and returns its rows.
+// tableFor checks the start of a campaign and returns its rows.
 func (c *call) tableFor(body newBody) (*dataset.Table, error) {
 	if err := body.Settings.CheckNamed(argumentOf); err != nil {
 		return nil, refuse("%v", err)

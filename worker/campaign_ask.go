@@ -48,7 +48,7 @@ func (c *call) campaignAsk() (any, error) {
 	})
 }
 
-// asking returns an ask that reports its progress and minds the memory.
+// asking returns an ask that reports its progress and checks its memory.
 func (c *call) asking() campaign.Ask {
 	return campaign.Ask{
 		Epoch:    func(e network.Epoch) { c.report(wire.Progress{Stage: "training", Done: e.Number, Of: e.Of}) },
@@ -82,7 +82,7 @@ func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error
 	return out, nil
 }
 
-// predicted is what is known about predictions. The arrays are the numbers of the open
+// predicted describes predictions. The arrays are the numbers of the open
 // rows, where the text of each id ends, the text of the ids in UTF-8, and then
 // predictions and the ends of their intervals, with a column for each target and NaN
 // where there is none.

@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// fitBody asks for a model of the rows in array 0, whose labels are array 1, with a
+// fitBody requests a model of the rows in array 0, whose labels are array 1, with a
 // column for each target if it has two dimensions.
 type fitBody struct {
 	network.Choice
@@ -77,7 +77,7 @@ func (c *call) fit() (any, error) {
 	return about, nil
 }
 
-// admitFit refuses networks that would not fit into memory, and the file of them.
+// admitFit rejects networks that, with their file, would not fit into memory.
 func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets, members int) error {
 	config.Architecture.Outputs = targets
 	if err := config.Check(); err != nil {
@@ -91,7 +91,7 @@ func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets,
 	return c.server.admit("the training", need+file, append(less, "fewer rows"))
 }
 
-// describe describes a model. Diverged says which of its networks diverged.
+// describe describes a model. Diverged lists those of its networks that diverged.
 func describe(model *network.Model, diverged error) fitted {
 	how := model.Provenance()
 	f := fitted{Rows: how.Rows, ValidRows: how.ValidRows, Best: how.Best, Intervals: model.Intervals().String(), Warnings: []string{}}
@@ -111,7 +111,7 @@ func describe(model *network.Model, diverged error) fitted {
 	return f
 }
 
-// predictBody asks for predictions by the model in array 0 for the rows in array 1.
+// predictBody requests predictions by the model in array 0 for the rows in array 1.
 type predictBody struct {
 	Std      bool     `json:"std"`
 	Interval bool     `json:"interval"` // add intervals, of the default coverage unless there is one
@@ -119,7 +119,7 @@ type predictBody struct {
 	Threads  int      `json:"threads"`
 }
 
-// predict returns predictions and, if they are asked for, standard deviations and then
+// predict returns predictions and, if requested, standard deviations and then
 // the two ends of intervals: an array each, with a column for each target if there are several.
 func (c *call) predict() (any, error) {
 	var body predictBody
@@ -157,7 +157,7 @@ func (c *call) predict() (any, error) {
 	return struct{}{}, nil
 }
 
-// predictions returns what is predicted for one target.
+// predictions returns the predictions for one target.
 func predictions(ctx context.Context, model *network.Model, x matrix.Dense[float32], body predictBody) (list [][]float64, err error) {
 	if body.Std {
 		u, err := model.PredictStd(ctx, x)

@@ -51,7 +51,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("the arrays take %d MiB, but %d MiB are available", e.Need>>20, e.Limit>>20)
 }
 
-// readFrame reads a frame whose arrays take at most so many bytes; limit is called only
+// readFrame reads a frame whose arrays take at most limit() bytes; limit is called only
 // if there are arrays. At the end of the stream the error is io.EOF; within a frame it
 // is io.ErrUnexpectedEOF.
 func readFrame(r io.Reader, limit func() int64) (f Frame, err error) {

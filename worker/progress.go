@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/wire"
 )
 
-// betweenReports is often enough for an eye, and rare enough to cost nothing.
+// betweenReports is short enough to look smooth, and long enough to cost nothing.
 const betweenReports = 50 * time.Millisecond
 
 // progress returns a function that reports to the client, at most every 50 ms and at

@@ -236,7 +236,7 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 	return nil
 }
 
-// spread returns at most so many of n rows, evenly spread.
+// spread returns at most most of n rows, evenly spread.
 func spread(n, most int) []int {
 	count := min(n, most)
 	rows := make([]int, count)
@@ -246,7 +246,7 @@ func spread(n, most int) []int {
 	return rows
 }
 
-// admitSelection refuses a selection that would need more memory than the limit, or than the
+// admitSelection rejects a selection that would need more memory than the limit, or than the
 // machine has available where the limit is 0.
 func (s Server) admitSelection(need, limit int64, less []string) error {
 	if limit == 0 {
@@ -255,7 +255,7 @@ func (s Server) admitSelection(need, limit int64, less []string) error {
 	return s.admitWithin("the selection", need, limit, less)
 }
 
-// admitWithin refuses what would need more memory than max_memory, or, where that is 0, than the
+// admitWithin rejects what would need more memory than max_memory, or, if that is 0, than the
 // machine has available.
 func (s Server) admitWithin(what string, need, limit int64, less []string) error {
 	if limit == 0 {
@@ -267,8 +267,8 @@ func (s Server) admitWithin(what string, need, limit int64, less []string) error
 	return nil
 }
 
-// admit refuses what would need more memory than the machine has available, and lists what
-// would need less.
+// admit rejects what would need more memory than the machine has available, and lists changes
+// that would need less.
 func (s Server) admit(what string, need int64, less []string) error {
 	if available := s.limit(); need > available {
 		return &memoryError{fmt.Sprintf("%s would need about %d MiB, but %d MiB are available; try %s", what, need>>20, available>>20, strings.Join(less, ", or "))}

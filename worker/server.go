@@ -26,7 +26,7 @@ import (
 type Server struct {
 	Version  string // of the program
 	Platform string
-	// Available returns how many bytes of memory the machine can give; 0 or a nil
+	// Available returns how many bytes of memory the machine has available; 0 or a nil
 	// function means unknown.
 	Available func() int64
 	// OpenStore opens the store of campaigns at an address, and NewStore returns one that
@@ -153,7 +153,7 @@ func (c *connection) idle() bool {
 	return len(c.cancels) == 0
 }
 
-// keptMemory is what a worker without a request may hold on to.
+// keptMemory is the memory that an idle worker may keep.
 const keptMemory = 256 << 20
 
 // release gives memory back to the system after a large request, because a worker may
@@ -193,8 +193,8 @@ type call struct {
 	data   []Array // of the answer
 }
 
-// answer runs a request. A panic is a fault of this program, but not a reason to lose
-// what else the worker is doing.
+// answer runs a request. A panic is a bug in this program, but not a reason to lose the
+// other requests of the worker.
 func (c *connection) answer(ctx context.Context, f Frame) (answer Frame, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -236,7 +236,7 @@ func (c *connection) send(f Frame) {
 type failure struct {
 	Error   string `json:"error"` // request, data, memory, device, cancelled, frame or fault
 	Message string `json:"message"`
-	// Rows are those of a list that are wrong, which nothing was taken of.
+	// Rows are the wrong ones of a list that was rejected.
 	Rows []campaign.Fault `json:"rows,omitempty"`
 }
 
@@ -260,7 +260,7 @@ func (e *requestError) Error() string { return e.reason }
 
 func refuse(format string, args ...any) error { return &requestError{fmt.Sprintf(format, args...)} }
 
-// faultError is a fault of this program.
+// faultError is a bug in this program.
 type faultError struct{ reason string }
 
 func (e *faultError) Error() string { return "nextbatch has a fault, please report it: " + e.reason }
@@ -303,7 +303,7 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// hello says who answers. A client of another protocol is turned away, so that it does
+// hello identifies the worker. A client of another protocol is rejected, so that it does
 // not misread what follows.
 func (c *call) hello() (any, error) {
 	var client struct {
@@ -325,8 +325,7 @@ func (c *call) ping() (any, error) {
 	return c.Body, nil
 }
 
-// read decodes the body. A field that is not known is an error: it would be a wish
-// that nobody grants.
+// read decodes the body. An unknown field is an error, because it would have no effect.
 func (c *call) read(into any) error {
 	if len(c.Body) == 0 {
 		return nil

@@ -33,8 +33,8 @@ type table struct {
 // tables that are read from files, unless the request says that it is categorical.
 const mostLevels = 1000
 
-// build makes a table of its columns, which may need so much memory; 0 means what the machine has
-// available.
+// build makes a table of its columns, which may take maxMemory bytes; 0 means what the machine
+// has available.
 func (c *call) build(t table, categorical []string, maxMemory int64) (*dataset.Table, error) {
 	if err := c.admitTable(t, maxMemory); err != nil {
 		return nil, err
@@ -67,14 +67,14 @@ func (c *call) build(t table, categorical []string, maxMemory int64) (*dataset.T
 	return built, nil
 }
 
-// admitTable refuses a table of more columns than files may have, and one that would not fit into
+// admitTable rejects a table of more columns than files may have, and one that would not fit into
 // memory because its columns share arrays.
 func (c *call) admitTable(t table, maxMemory int64) error {
 	columns, need := 0, int64(0)
 	for _, one := range t.Columns {
 		columns += max(1, len(one.Names))
 		for _, at := range one.Arrays {
-			if at >= 0 && at < len(c.Data) { // the others are refused later
+			if at >= 0 && at < len(c.Data) { // the others are rejected later
 				elements, _ := c.Data[at].elements()
 				need += 8 * elements
 			}
@@ -86,7 +86,7 @@ func (c *call) admitTable(t table, maxMemory int64) error {
 	return c.server.admitWithin(t.Name, need, maxMemory, []string{"fewer columns", "fewer rows"})
 }
 
-// kinds make columns from arrays, of which there are so many.
+// kinds make columns, each from the given number of arrays.
 var kinds = map[string]struct {
 	arrays int
 	build  func(column, []Array) ([]dataset.Column, error)

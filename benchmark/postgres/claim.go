@@ -19,7 +19,7 @@ func columns(r benchmark.Run) []any {
 	return []any{r.DataSet, r.Activation, r.Spec, r.Compat, r.BatchSize, r.Rounds, r.Split}
 }
 
-// finished tells of a row of benchmark_runs, named r, whether all its rounds are done.
+// finished is the condition that all rounds of a row of benchmark_runs, named r, are done.
 const finished = "EXISTS (SELECT FROM benchmark_rounds d WHERE d.run = r.id AND d.round = r.rounds)"
 
 // Plan implements benchmark.Store. Runs that are new, or that failed, are queued.

@@ -129,7 +129,7 @@ func (s *Store) damaged(cause error) error {
 const attempt = time.Minute
 
 // write applies a change atomically. If the server restarts in the meantime, it waits and
-// tries again; again tells the change that an earlier attempt may have succeeded.
+// tries again; again is true if an earlier attempt may have succeeded.
 func (s *Store) write(change func(ctx context.Context, tx pgx.Tx, again bool) error) error {
 	return s.patiently(func(again bool) error {
 		return s.once(func(ctx context.Context, tx pgx.Tx) error { return change(ctx, tx, again) })
@@ -154,7 +154,7 @@ func (s *Store) once(change func(context.Context, pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, s.db.Pool, func(tx pgx.Tx) error { return change(ctx, tx) })
 }
 
-// lost explains an error; for a lost connection it adds how to go on.
+// lost explains an error; for a lost connection it adds how to resume.
 func (s *Store) lost(err error) error {
 	gone := err != nil && (postgresdb.Lost(err) || errors.Is(err, context.DeadlineExceeded))
 	if err = s.explain(err); !gone {

@@ -172,7 +172,7 @@ func (q *queue) perform(ctx context.Context, c *benchmark.Claim) error {
 	return q.settle(ctx, c, q.do(ctx, c))
 }
 
-// settle decides what becomes of a run whose work ended with an error or nil.
+// settle decides whether a run whose work ended with an error or nil is done, failed or queued again.
 func (q *queue) settle(ctx context.Context, c *benchmark.Claim, err error) error {
 	var broken *benchmark.StoreError
 	var lacks *benchmark.SetError

@@ -196,7 +196,7 @@ func (s *Store) checkOwner(tx *sql.Tx, c *benchmark.Claim) error {
 	return nil
 }
 
-// Release gives up a claim; a failure of the run is kept until it is claimed again.
+// Release releases a claim; a failure of the run is kept until it is claimed again.
 func (s *Store) Release(c *benchmark.Claim, failure error) error {
 	var text sql.NullString
 	if failure != nil {

@@ -24,7 +24,7 @@ type labelling struct {
 	asks  atomic.Int64
 }
 
-// label lets many people ask and tell, and checks what is left of it.
+// label makes many people ask and tell, and checks the result.
 func (o options) label(ctx context.Context, s *service, out io.Writer) error {
 	rows := max(2000, 400*o.labellers)
 	if _, err := s.do(ctx, s.owner, "POST", "/v1/campaigns?name=label&target=y&id=name", "text/csv", table(rows), ""); err != nil {

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	readers    = 4     // people who look at the status again and again
+	readers    = 4     // people who request the status repeatedly
 	tellers    = 4     // people who tell one label after the other
-	greedyJobs = 31    // predictions that the greedy client wants at a time, each of another campaign
+	greedyJobs = 31    // predictions that the greedy client requests at a time, each of another campaign
 	sharedRows = 20000 // at most, of the campaign that they share, and of each that is the greedy client's
 	turns      = 2     // of each kind, one after the other, so that both meet the same machine
 )
 
-// sharing is a campaign that a few people share, with one who wants more than the others.
+// sharing is a campaign that a few people share, with one who requests more than the others.
 type sharing struct {
 	*service
 	rows   int
 	tokens []string // of those who tell
 	greedy string
-	wanted []string // campaigns that the greedy client wants predictions of
+	wanted []string // campaigns that the greedy client requests predictions of
 
 	next          atomic.Int64 // row to tell
 	made, refused atomic.Int64 // predictions of the greedy client
@@ -170,7 +170,7 @@ func (h *sharing) tellOn(ctx, working context.Context, token string, tell *answe
 	return nil
 }
 
-// want asks for one prediction of a campaign after the other, and cancels the last.
+// want requests one prediction of a campaign after the other, and cancels the last.
 func (h *sharing) want(ctx, working context.Context, campaign string) error {
 	const pause = 250 * time.Millisecond
 	path := "/v1/campaigns/" + campaign

@@ -9,7 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// planted writes a table of so many rows, y = a + b² + noise, in which the label of the
+// planted writes a table of n rows, y = a + b² + noise, in which the label of the
 // named row is ten times too large.
 func planted(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 3)

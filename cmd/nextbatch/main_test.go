@@ -28,7 +28,7 @@ import (
 //
 //	code N PROGRAM …               run, and want this exit code
 //	windows FILE FROM              a text file as programs on Windows write it
-//	table FILE ROWS LABELLED       a table with ids, of which every so many rows have a label
+//	table FILE ROWS LABELLED       a table with ids, in which one in LABELLED rows has a label
 //	shifted FILE ROWS OFFSET       a table with ids and y = 3a + 0.1b, of which a is moved by the offset
 //	kinds FILE ROWS                a table on which active learning has a gain
 //	noise FILE ROWS                a table with labels that are pure noise

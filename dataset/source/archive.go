@@ -21,7 +21,7 @@ func openArchive(content sized) (*zip.Reader, error) {
 	return archive, nil
 }
 
-// meteredAt refuses to read more than the given number of bytes.
+// meteredAt reads at most the given number of bytes.
 type meteredAt struct {
 	sized
 	left int64

@@ -82,13 +82,13 @@ func (a array) at(k int, e Error) *Error {
 // promises more than follows costs nothing.
 const arrayBlock = 32 << 10
 
-// arrayUse says what an array is read for.
+// arrayUse is what an array is read for.
 type arrayUse struct {
 	Options
 	table bool // it becomes a table, not a matrix
 }
 
-// check refuses an array that would take too much memory, before any is allocated.
+// check rejects an array that would take too much memory, before any is allocated.
 func (u arrayUse) check(a array, element int64, known bool) error {
 	if u.table && a.cols > mostColumns {
 		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers would become as many columns", a.rows, a.cols),

@@ -29,7 +29,7 @@ func (c *Choice) restart() *Choice {
 	return c
 }
 
-// choose removes the row that was just added, unless it is to be kept.
+// choose removes the row that was just added, unless it was chosen.
 func (r *rows) choose() {
 	if r.choice != nil && !r.choice.stays(r) {
 		for _, s := range r.sinks {

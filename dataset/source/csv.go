@@ -240,7 +240,7 @@ func squeezed(text []byte) []byte {
 	return to
 }
 
-// checkDelimiter refuses what looks like a table with another delimiter, unless
+// checkDelimiter rejects what looks like a table with another delimiter, unless
 // the user gave the delimiter.
 func (c *csvReader) checkDelimiter(sample []sampled) error {
 	count := len(sample[0].fields)

@@ -24,7 +24,7 @@ var encodings = map[string]decoding{
 	"windows-1252": windows1252, "cp1252": windows1252,
 }
 
-// CheckEncoding refuses a name that Options.Encoding cannot have.
+// CheckEncoding rejects a name that Options.Encoding cannot have.
 func CheckEncoding(name string) error {
 	if _, known := encodings[strings.ToLower(name)]; known || name == "" {
 		return nil

@@ -76,10 +76,10 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error
 	return t, ended(ctx, once(err))
 }
 
-// sniffBytes suffice to tell a format.
+// sniffBytes suffice to detect a format.
 const sniffBytes = 4096
 
-// delimited tells text with tabs from text with commas, by its first line.
+// delimited distinguishes text with tabs from text with commas, by its first line.
 func delimited(start []byte) string {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	if bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ',') < 0 {
@@ -191,7 +191,7 @@ func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader,
 	}
 }
 
-// noName refuses a name where arrays have none.
+// noName rejects a name where arrays have none.
 func noName(name string) error {
 	if name == "" {
 		return nil

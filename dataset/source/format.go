@@ -25,7 +25,7 @@ var readers = map[string]reader{
 	".npy": typed(ReadNPYTable), ".npz": typed(ReadNPZTable), ".mat": typed(ReadMATTable),
 }
 
-// formatName says what the formats that can be told by their first bytes are.
+// formatName names the formats that can be recognised by their first bytes.
 var formatName = map[string]string{
 	".parquet": "a Parquet file", ".xlsx": "an Excel workbook", ".npy": "a NumPy array", ".npz": "a NumPy archive",
 	".mat": "a MATLAB file", ".arff": "an ARFF file", ".jsonl": "JSON lines",
@@ -43,7 +43,7 @@ func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 	return readCSV(ctx, r, opts, notNumeric)
 }
 
-// CheckFormat refuses a name that Options.Format cannot have.
+// CheckFormat rejects a name that Options.Format cannot have.
 func CheckFormat(name string) error {
 	if _, known := readers["."+strings.ToLower(name)]; known || name == "" {
 		return nil
@@ -71,7 +71,7 @@ func readerFor(extension string, opts Options) (reader, error) {
 	return nil, e
 }
 
-// hints says what to do with files that others write and that nextbatch does
+// hints lists what to do with files that others write and that nextbatch does
 // not read.
 var hints = map[string]string{
 	".xls":  "open it in Excel or LibreOffice, and save it as .xlsx or .csv",

@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// guesser finds out what the columns of a table are whose format declares
+// guesser determines the kinds of the columns of a table whose format declares
 // nothing: their names and kinds, from the first rows.
 type guesser struct {
 	rows
@@ -75,7 +75,7 @@ func (g *guesser) open(sample []sampled, notNumeric []int) error {
 	return nil
 }
 
-// checkBlank refuses a blank line before a record of a single column: it could
+// checkBlank rejects a blank line before a record of a single column: it could
 // be a line to skip or a missing value.
 func (g *guesser) checkBlank(rec record) error {
 	if len(g.names) > 1 || rec.blank == 0 {
@@ -123,7 +123,7 @@ func (g *guesser) sinkFor(name string, numeric bool) sink {
 	return newWordSink(name, g.missing)
 }
 
-// checkSpelling refuses a column whose words would all be numbers with other
+// checkSpelling rejects a column whose words would all be numbers with other
 // marks: as words they would teach the network nothing.
 func (g *guesser) checkSpelling(sample []sampled, column int) error {
 	if _, words := g.sinks[column].(*wordSink); !words || g.numerals != nil {

@@ -55,7 +55,7 @@ func newInput(from io.Reader, encoding string) (*input, error) {
 	return in, checkText(in.buffer[in.start:in.end])
 }
 
-// checkText refuses what is not text.
+// checkText rejects what is not text.
 func checkText(text []byte) error {
 	if bytes.IndexByte(text, 0) < 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 )
 
 // LeastBytes returns how many bytes the table in a file, or in the files that a name stands for, will
-// take at least, as far as a glance tells: the footers of Parquet files have the number of rows, and the
-// first rows of a text file suggest it. It returns 0 where a glance tells nothing, such as for
+// take at least, as far as can be seen quickly: the footers of Parquet files have the number of rows, and
+// the first rows of a text file suggest it. It returns 0 where nothing can be seen quickly, such as for
 // files that cannot be read, and for arrays, which do not go to Overflow.
 func LeastBytes(ctx context.Context, name string, opts Options) int64 {
 	paths, err := Files(name)
@@ -33,7 +33,7 @@ func LeastBytes(ctx context.Context, name string, opts Options) int64 {
 		least, err = leastOfText(ctx, paths[0], opts)
 	}
 	if err != nil {
-		return 0 // reading it says what is wrong
+		return 0 // reading it reports what is wrong
 	}
 	return least
 }

@@ -10,13 +10,13 @@ import (
 // mostColumns bounds the columns of a table.
 const mostColumns = dataset.MostColumns
 
-// tooManyColumns refuses a table with more columns than mostColumns.
+// tooManyColumns rejects a table with more columns than mostColumns.
 func tooManyColumns() *Error {
 	return &Error{Kind: ErrColumns, Detail: fmt.Sprintf("more than %d", mostColumns),
 		Advice: "check the delimiter, transpose the table, or give the numbers as features in a .npy file"}
 }
 
-// allow refuses to take more bytes than the options allow.
+// allow returns an error for more bytes than the options allow.
 func (o Options) allow(need int64, what string) error {
 	if o.MaxMemory <= 0 || need <= o.MaxMemory {
 		return nil
@@ -33,7 +33,7 @@ func (o Options) holding(held int64) Options {
 	return o
 }
 
-// allowRows refuses columns that have grown beyond what the options allow,
+// allowRows rejects columns that have grown beyond what the options allow,
 // given further bytes held besides them. Where they may overflow, they do first.
 func (o Options) allowRows(r *rows, beside int64) error {
 	if o.MaxMemory <= 0 {
@@ -58,7 +58,7 @@ func (o Options) overflows(bytes int64) bool {
 	return o.Overflow != nil && o.MaxMemory > 0 && bytes > o.MaxMemory/overflowShare
 }
 
-// CheckSpace refuses something of at least the given number of bytes for which neither MaxMemory
+// CheckSpace rejects something of at least the given number of bytes for which neither MaxMemory
 // nor the folder of Overflow has space.
 func (o Options) CheckSpace(what string, need int64) error {
 	err := o.allow(need, what)

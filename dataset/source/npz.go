@@ -70,7 +70,7 @@ func findEntry(archive *zip.Reader, name string) (*zip.File, error) {
 	return found, oneOf(names, name)
 }
 
-// oneOf refuses a name that no array of the file has, and an empty name if
+// oneOf rejects a name that no array of the file has, and an empty name if
 // there is a choice.
 func oneOf(names []string, name string) error {
 	found := 0

@@ -31,7 +31,7 @@ type Options struct {
 	// Encoding is that of a text file: utf-8, utf-16le, utf-16be, latin1 or
 	// windows-1252. Empty means that of its byte-order mark, or else UTF-8.
 	Encoding string
-	// Header says whether the first row of a CSV file holds the column names.
+	// Header determines whether the first row of a CSV file holds the column names.
 	// Without a header the columns are named column0, column1, …
 	Header Header
 	// Kinds declares the kinds of columns by name, instead of the kinds that
@@ -82,7 +82,7 @@ func (o Options) kind(name string) (dataset.Kind, bool) {
 	return kind, declared
 }
 
-// Header says whether a CSV file starts with the names of its columns.
+// Header determines whether a CSV file starts with the names of its columns.
 type Header uint8
 
 const (
@@ -99,7 +99,7 @@ func DefaultMissing() []string {
 	return []string{"NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "<NA>", "?"}
 }
 
-// delimiter refuses characters that cannot separate fields: parts of numbers
+// delimiter rejects characters that cannot separate fields: parts of numbers
 // and words, quotes and line ends.
 func (o Options) delimiter() (byte, error) {
 	d := o.Delimiter
@@ -139,7 +139,7 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// check refuses options for columns that the table does not have: a misspelt
+// check rejects options for columns that the table does not have: a misspelt
 // name would silently have no effect.
 func (o Options) check(names []string) error {
 	var asked []string

@@ -282,7 +282,7 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 	return nil
 }
 
-// checkCodec refuses LZ4_RAW. The library silently loses pages compressed with
+// checkCodec rejects LZ4_RAW. The library silently loses pages compressed with
 // it, and never returns on damaged ones:
 // https://github.com/parquet-go/parquet-go/issues/608
 func checkCodec(codec format.CompressionCodec) error {
@@ -341,7 +341,7 @@ func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err e
 	}
 }
 
-// allowPage refuses another page of a column, of which n values of the current group have
+// allowPage rejects another page of a column, of which n values of the current group have
 // been read, if the table has grown beyond what the options allow.
 func (p *parquetReader) allowPage(j, n int) error {
 	column := p.sinks[j].soFar()

@@ -157,7 +157,7 @@ func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, opts Op
 
 const dictionaryPage, dataPage2 = 2, 3
 
-// page holds what the header of a page says.
+// page holds the fields of the header of a page.
 type page struct {
 	kind         int64
 	size, stored int64 // bytes, decompressed and stored

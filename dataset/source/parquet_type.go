@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetType says how to read the values of a column.
+// parquetType determines how the values of a column are read.
 type parquetType struct {
 	number func(v parquet.Value) float64            // nil if they are not numbers
 	text   func(dst []byte, v parquet.Value) []byte // appends the value as text

@@ -46,7 +46,7 @@ func WriteParquet(w io.Writer, t *dataset.Table) error {
 	return nil
 }
 
-// parquetOutput says how to write a column.
+// parquetOutput determines how a column is written.
 type parquetOutput struct {
 	node  parquet.Node
 	value func(row int) parquet.Value // null where it is missing

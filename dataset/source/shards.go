@@ -138,7 +138,7 @@ func (s *Shards) Place(row int) (path string, at int) {
 	return s.files[i].path, row - s.files[i].first
 }
 
-// RowName says in which file a row is, such as "row 17 of part-3.npy".
+// RowName names a row with its file, such as "row 17 of part-3.npy".
 func (s *Shards) RowName(row int) string {
 	if row < 0 || row >= s.Rows {
 		return fmt.Sprintf("row %d", row)

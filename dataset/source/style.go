@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Style is how a text file with separated fields is written, as far as its start tells.
+// Style is how a text file with separated fields is written, as far as its start shows.
 type Style struct {
 	Delimiter byte   // 0 if no character divides all lines into equally many fields
 	Decimal   byte   // the decimal mark; 0 if no number tells
@@ -25,7 +25,7 @@ const (
 	styleRecords = 200
 )
 
-// GuessStyle finds out how a text file is written. What the options say about the
+// GuessStyle determines how a text file is written. What the options say about the
 // delimiter, the decimal mark and the encoding is not guessed.
 func GuessStyle(path string, opts Options) (Style, error) {
 	text, s, err := startOf(path, opts)

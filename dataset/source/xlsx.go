@@ -199,7 +199,7 @@ func (w *workbook) find(name string) *zip.File {
 	return nil
 }
 
-// partError says in which part of the archive an error is.
+// partError adds the part of the archive that an error is in.
 func partError(name string, err error) error {
 	if at := (*Error)(nil); errors.As(err, &at) {
 		return err
@@ -207,7 +207,7 @@ func partError(name string, err error) error {
 	return damaged(fmt.Errorf("%s: %w", name, err))
 }
 
-// limitedReader refuses an element that would fill the memory.
+// limitedReader rejects an element that would fill the memory.
 type limitedReader struct {
 	from io.Reader
 	read int   // bytes since the last element ended

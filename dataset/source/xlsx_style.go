@@ -67,7 +67,7 @@ func builtIn(id int) dateFormat {
 	return notDate
 }
 
-// formatOf finds out what a format such as yyyy-mm-dd shows. Literal text,
+// formatOf determines what a format such as yyyy-mm-dd shows. Literal text,
 // colours and conditions are no part of that; a time span, such as [h]:mm, is a
 // number.
 func formatOf(code string) dateFormat {

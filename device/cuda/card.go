@@ -158,7 +158,7 @@ func unpacked(name string) ([]byte, error) {
 // Name names the card, such as "cuda:0 NVIDIA H200".
 func (c *Card) Name() string { return fmt.Sprintf("cuda:%d %s", c.number, c.name) }
 
-// Describe says what the card is.
+// Describe describes the card.
 func (c *Card) Describe() string {
 	var version int32
 	c.driver.call("cuDriverGetVersion", uintptr(unsafe.Pointer(&version)))

@@ -92,7 +92,7 @@ func stringAt(p *byte) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// NoDriverError says that there is no CUDA driver.
+// NoDriverError means that there is no CUDA driver.
 type NoDriverError struct{ Reason string }
 
 func (e *NoDriverError) Error() string {
@@ -102,7 +102,7 @@ func (e *NoDriverError) Error() string {
 // Is reports that this is device.ErrNone.
 func (e *NoDriverError) Is(target error) bool { return target == device.ErrNone }
 
-// OldDriverError says that the CUDA driver is older than this program needs.
+// OldDriverError means that the CUDA driver is older than this program needs.
 type OldDriverError struct{ Missing string } // a function
 
 func (e *OldDriverError) Error() string {
@@ -176,7 +176,7 @@ func (e *Error) advice() string {
 
 const adviceOfLostCard = "the card has lost its state: run again, and if that fails, run nextbatch-hpc doctor and nvidia-smi"
 
-// MemoryError says that a card has less memory than the work needs.
+// MemoryError means that a card has less memory than the work needs.
 type MemoryError struct {
 	Need, Limit int64
 	Less        string // what needs less memory; empty: fewer features

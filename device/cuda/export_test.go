@@ -13,14 +13,15 @@ func ForceTile(t testing.TB, tile int) {
 // Unpacked is what a card loads.
 var Unpacked = unpacked
 
-// KeepSteps has MaxDet keep so many steps for the rest of a test.
+// KeepSteps makes MaxDet keep the given number of steps for the rest of a test.
 func KeepSteps(t testing.TB, steps int) {
 	before := mostVectors
 	mostVectors = steps
 	t.Cleanup(func() { mostVectors = before })
 }
 
-// ForceGroups trains networks in so many groups until the test ends, if they are as many.
+// ForceGroups trains networks in the given number of groups until the test ends, if there are
+// enough networks.
 func ForceGroups(t testing.TB, groups int) {
 	most, size := mostGroups, groupSize
 	mostGroups, groupSize = groups, 1

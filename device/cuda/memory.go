@@ -64,7 +64,7 @@ type hostBlock struct {
 	class int
 }
 
-// takePinned returns pinned memory of at least so many bytes.
+// takePinned returns pinned memory of at least the given number of bytes.
 func (c *Card) takePinned(bytes int) (b hostBlock, err error) {
 	b.class = bits.Len(uint(max(bytes, 64) - 1))
 	c.mu.Lock()

@@ -186,7 +186,7 @@ func (q *queue) over(n, threads int) grid {
 // its own.
 const mostShared = 47 << 10
 
-// pass is the grid of a pass over n rows, with vectors of so many bytes in shared memory,
+// pass is the grid of a pass over n rows that keeps vectors of shared bytes in shared memory,
 // if they fit.
 func (q *queue) pass(n, shared int) grid {
 	if shared > mostShared {

@@ -210,14 +210,14 @@ func (f *variances[T]) makeRoom() {
 	}
 }
 
-// restart forgets the steps, which are in c, or about to be.
+// restart drops the steps, which are in c, or about to be.
 func (f *variances[T]) restart() {
 	f.count = 0
 	f.clear(f.done, 4*f.n, 0)
 }
 
-// settle does the steps that rows lack: those that may be the best, given the best of so many
-// blocks; all rows if that is zero; or only one.
+// settle does the steps that rows lack: those that may be the best, given the best of the
+// first blocks; all rows if blocks is zero; or only one.
 func (f *variances[T]) settle(blocks, only int, walk pointer) {
 	f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks), f.flags, only, f.c, f.done, walk)
 }

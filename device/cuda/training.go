@@ -106,7 +106,7 @@ func (c *Card) TrainNetworks(ctx context.Context, t *network.DeviceTraining) err
 	return nil
 }
 
-// trainGroups trains the networks from first to end in groups of so many, all at the same time:
+// trainGroups trains the networks from first to end in groups of many, all at the same time:
 // while one group computes, another waits for memory.
 func (c *Card) trainGroups(t *network.DeviceTraining, s trainingShape, first, end, many int) error {
 	var (
@@ -191,7 +191,7 @@ func (s *trainingShape) bytes() (shared, each int64) {
 
 const trainingSlack = 1 << 16 // bytes of small buffers
 
-// fitting returns how many networks fit into so many bytes: at least one, which may fail.
+// fitting returns how many networks fit into room bytes: at least one, which may fail.
 func (s *trainingShape) fitting(room int64, networks int) int {
 	shared, each := s.bytes()
 	return int(max(1, min((room-shared-trainingSlack)/each, int64(networks), mostBeside)))
@@ -521,7 +521,7 @@ type tiledGrid struct {
 	grid   grid
 }
 
-// tiled returns the kernel for a product of so many rows and columns.
+// tiled returns the kernel for a product with the given numbers of rows and columns.
 func (t *training) tiled(kernel string, rows, cols int) tiledGrid {
 	count := func(tile int) int { return ceilDiv(rows, tile) * ceilDiv(cols, tile) }
 	tile := t.tileFor(count)

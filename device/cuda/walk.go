@@ -17,7 +17,7 @@ const (
 	unanswered  = -2   // the row of an answer that there is not yet
 )
 
-// goAhead finds the best row and then does so many steps: add takes the row of the walk and adds
+// goAhead finds the best row and then does ahead steps: add takes the row of the walk and adds
 // it, find finds the next one. name is that of the graph; before is the number of centres or
 // steps so far. All rows of the answer but the last have been taken.
 func (r *rows[T]) goAhead(name string, ahead, before int, add, find func(walk pointer)) ([]place.DeviceBest, error) {
@@ -97,7 +97,8 @@ func (r *rows[T]) setCovariance(s, product pointer) {
 	r.launch("set_covariance", r.over(r.ld*r.ld, 256), s, r.ld, product)
 }
 
-// transposed returns a matrix whose rows are the columns of another, and zeros up to so many.
+// transposed returns a matrix whose rows are the columns of another, padded with zeros to the
+// given number of rows.
 func transposed(m matrix.Dense[float64], rows int) matrix.Dense[float64] {
 	t := matrix.New[float64](rows, m.Rows)
 	for i := range m.Rows {

@@ -98,7 +98,7 @@ func compare[T matrix.Float](t *testing.T, on func(context.Context) context.Cont
 	}
 }
 
-// near reports whether two numbers agree but for rounding in float32.
+// near reports whether two numbers agree up to rounding in float32.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*math.Max(math.Abs(a), math.Abs(b)) }
 
 // change is a variant of a problem.

@@ -11,15 +11,15 @@ import (
 )
 
 // Fake is a device in the memory of this process, for tests of what surrounds devices. It
-// searches for maxdiag, maxdist and lcmd alone, with plain loops, and fails where it is told to.
+// searches for maxdiag, maxdist and lcmd only, with plain loops, and fails where a test sets it to.
 type Fake struct {
 	CPU
 	Interpreter
 	Memory int64 // what Room returns
 
 	// What training, features and the selection fail with, unless nil. The selection fails
-	// after so many steps, of which each pick is one and the search for labelled rows the last,
-	// and predictions, which fail as features do, after so many calls.
+	// after Steps steps, of which each pick is one and the search for labelled rows the last,
+	// and predictions, which fail as features do, after Predictions calls.
 	FailTraining, FailFeatures, FailSelection error
 	Steps, Predictions                        int
 }
@@ -186,7 +186,7 @@ func (n fakeNearest[T]) FarthestInLargest(ahead int) ([]place.DeviceBest, error)
 	return n.goAhead(ahead, n.farthestInLargest)
 }
 
-// goAhead finds a row, and then takes and adds it and finds the next one, so many times.
+// goAhead finds a row, and then ahead times takes and adds it and finds the next one.
 func (n fakeNearest[T]) goAhead(ahead int, find func() (place.DeviceBest, error)) (list []place.DeviceBest, err error) {
 	for {
 		best, err := find()

@@ -14,5 +14,5 @@
 // added in order.
 //
 // Memory. Scratch memory is kept and reused, so that a steady state allocates
-// nothing. Scratch that goes unused between two garbage collections is dropped.
+// nothing. Scratch that is not used between two garbage collections is freed.
 package linalg

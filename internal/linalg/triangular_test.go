@@ -245,7 +245,7 @@ func TestTriangularAllocatesNothing(t *testing.T) {
 	requireNoAllocs(t, "InvertLower", func() { _ = InvertLower(nil, m) })
 }
 
-// requireNoAllocs demands that work allocates nothing once the free lists are filled. It
+// requireNoAllocs requires that work allocates nothing once the free lists are filled. It
 // tries several times: the runtime may allocate in the meantime, too.
 func requireNoAllocs(t *testing.T, what string, work func()) {
 	t.Helper()

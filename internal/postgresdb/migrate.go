@@ -19,7 +19,7 @@ type Tables struct {
 func (t Tables) version() int64 { return 1 + int64(len(t.Later)) }
 
 // Migrate creates tables or brings them up to the version of this program. Tables of
-// a newer version are refused.
+// a newer version are rejected.
 func (d *Database) Migrate(ctx context.Context, t Tables) error {
 	current, err := d.applied(ctx, d, t)
 	if err != nil || current == t.version() {

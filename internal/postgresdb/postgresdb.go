@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// connectWithin is how long to wait for a server that does not even refuse, unless the address says otherwise.
+// connectWithin is how long to wait for a server that does not answer at all, unless the address sets another limit.
 const connectWithin = 10 * time.Second
 
 // Connect returns a pool of at most the given number of connections to a database with an address such
@@ -150,7 +150,7 @@ func (d *Database) Hold(ctx context.Context, statement string, args ...any) (*pg
 		_, err = conn.Exec(ctx, statement, args...)
 	}
 	if err != nil {
-		_ = CloseSoon(conn) // it is of no use any more
+		_ = CloseSoon(conn) // it can no longer be used
 		return nil, Ended(ctx, d.Explain(err))
 	}
 	return conn, nil

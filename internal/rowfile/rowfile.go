@@ -84,14 +84,14 @@ type mappedFile struct {
 	size int
 }
 
-// remember notes which file is mapped somewhere.
+// remember records which file is mapped somewhere.
 func remember(data []byte, name string) {
 	mapped.Lock()
 	defer mapped.Unlock()
 	mapped.files[unsafe.SliceData(data)] = mappedFile{name, len(data)}
 }
 
-// forget takes a mapping out of memory.
+// forget unmaps a mapping.
 func forget(data []byte) {
 	mapped.Lock()
 	delete(mapped.files, unsafe.SliceData(data))

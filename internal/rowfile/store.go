@@ -93,7 +93,7 @@ func (s *Store) Mark() int64 {
 	return s.end - int64(len(s.free))
 }
 
-// CutTo removes the pieces that were added since the mark, which nobody may use any more. Their
+// CutTo removes the pieces that were added since the mark, which must no longer be used. Their
 // space is free again. That of nil does nothing.
 func (s *Store) CutTo(mark int64) error {
 	if s == nil || s.file == nil {

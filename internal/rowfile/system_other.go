@@ -4,7 +4,7 @@ package rowfile
 
 import "os"
 
-// Supported says whether this system maps files.
+// Supported is whether this system maps files.
 const Supported = false
 
 func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }

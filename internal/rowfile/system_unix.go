@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported says whether this system maps files.
+// Supported is whether this system maps files.
 const Supported = true
 
 func mapBytes(file *os.File, size int) ([]byte, error) {

@@ -306,8 +306,8 @@ func (f Format) connect(path, mode string, immutable bool) (*File, error) {
 	return &File{DB: db, path: path, format: f}, nil
 }
 
-// logAhead has changes written to a log beside the file first, so that nobody who reads waits
-// for one who writes. The file remembers it, but a copy that SQLite has made does not.
+// logAhead makes SQLite write changes to a log beside the file first, so that readers do not wait
+// for writers. The file keeps this mode, but a copy that SQLite has made does not.
 func (s *File) logAhead(ctx context.Context) error {
 	return s.wait(ctx, func() error {
 		_, err := s.DB.ExecContext(ctx, "PRAGMA journal_mode = wal")

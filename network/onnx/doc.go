@@ -9,6 +9,6 @@
 // to one goroutine at a time.
 //
 // The first dimension of every tensor is the row of the table, whatever size the file
-// gives for it. Rows are computed independently, in float32, and a row has the same
-// bits in whatever block it comes.
+// gives for it. Rows are computed independently, in float32, and the result of a row
+// has the same bits in every block.
 package onnx

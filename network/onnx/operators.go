@@ -950,7 +950,7 @@ func reshape(b *builder, n *node) error {
 	return b.set(n, o)
 }
 
-// fitted returns a target shape for so many numbers; one dimension may be -1, and a
+// fitted returns a target shape for size numbers; one dimension may be -1, and a
 // zero copies that of the original unless zeros are allowed.
 func fitted(target []int64, original []int, size int, zeros bool) ([]int, error) {
 	shape, product, open := make([]int, len(target)), 1, -1

@@ -14,7 +14,7 @@ import (
 type step interface {
 	reads() []int
 	writes() int
-	// prepare allocates what the step keeps for a block of so many rows.
+	// prepare allocates what the step keeps for a block of the given number of rows.
 	prepare(p *pass, id, rows int)
 	forward(p *pass, id int)
 	// backward adds the gradient of the value that the step wrote, times the
@@ -61,7 +61,7 @@ func padded(rows, cols int) matrix.Dense[float32] {
 	return matrix.Dense[float32]{Rows: rows, Cols: cols, Stride: stride, Data: matrix.Alloc[float32](rows * stride)}
 }
 
-// newPass returns a pass for blocks of at most so many rows.
+// newPass returns a pass for blocks of at most the given number of rows.
 func newPass(net *Network, rows int, backward bool) *pass {
 	p := &pass{net: net, rows: rows, set: simd.For[float32]()}
 	p.value = make([]matrix.Dense[float32], len(net.widths))

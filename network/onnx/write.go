@@ -211,8 +211,8 @@ func floatAttribute(name string, v float32) []byte {
 	return message(5, a)
 }
 
-// declaration is the name and type of an input or output: any number of rows, so many
-// columns.
+// declaration is the name and type of an input or output, with any number of rows and the
+// given number of columns.
 func declaration(name string, columns int) []byte {
 	rows, width := message(1, text(2, "rows")), message(1, integer(1, uint64(columns)))
 	tensor := append(integer(1, typeFloat), message(2, append(rows, width...))...)

@@ -5,8 +5,8 @@ package place
 // memory do (selection/internal/space). The driver and the constraints stay in memory. The device rounds as it
 // likes, as another instruction set would, but in the same way on every run.
 //
-// A search may go ahead: it returns the best row and, after it, up to so many rows that are
-// the best once those before them have been picked, which the device has done by itself. So
+// A search may go ahead: it returns the best row and, after it, up to ahead further rows, each
+// of them the best once those before it have been picked, which the device has done by itself. So
 // all rows of its answer but the last count as selected and have been added. That saves an
 // exchange per step wherever a pick closes no other row.
 
@@ -38,7 +38,7 @@ type Device interface {
 	Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (DeviceFeatures[float64], error)
 }
 
-// DevicePool is what a device is told of a pool. It belongs to the caller and does not
+// DevicePool describes a pool to a device. It belongs to the caller and does not
 // change until the device rows are closed.
 type DevicePool[T matrix.Float] struct {
 	Rows    matrix.Dense[T]
@@ -51,7 +51,7 @@ type DevicePool[T matrix.Float] struct {
 
 // DeviceRows are the rows of a pool on a device.
 type DeviceRows[T matrix.Float] interface {
-	// Mark says whether a row may be picked, and whether it is in the batch or pending.
+	// Mark sets whether a row may be picked, and whether it is in the batch or pending.
 	Mark(row int, open, selected bool)
 	// Largest returns the open row of largest k(x, x).
 	Largest(ahead int) ([]DeviceBest, error)

@@ -38,7 +38,7 @@ type DeviceError struct {
 func (e *DeviceError) Error() string { return fmt.Sprintf("on %s: %v", e.Device, e.Cause) }
 func (e *DeviceError) Unwrap() error { return e.Cause }
 
-// FailedOn says which device an error is of; nil stays nil.
+// FailedOn adds to an error which device it comes from; nil stays nil.
 func FailedOn(d Device, err error) error {
 	if err == nil {
 		return nil

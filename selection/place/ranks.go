@@ -6,7 +6,7 @@ import "errors"
 const Block = 1 << 14
 
 // Ranks connects the processes that share a pool. All of them make the same calls in the
-// same order, each from one goroutine at a time. A call that fails fails for good.
+// same order, each from one goroutine at a time. After a call has failed, all later ones fail.
 type Ranks interface {
 	Rank() int // of this process, from 0
 	Size() int // how many there are

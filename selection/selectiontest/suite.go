@@ -20,10 +20,10 @@ type Suite[T matrix.Float] struct {
 	Oracle func() Oracle
 	// NoKernel leaves out kernels without features.
 	NoKernel bool
-	// Quadratic says that the time grows with the square of the pool: no large
+	// Quadratic means that the time grows with the square of the pool: no large
 	// pools then.
 	Quadratic bool
-	// NoScore says that the method has no score to divide by costs.
+	// NoScore means that the method has no score to divide by costs.
 	NoScore bool
 	// On returns the context under which to select, such as one with a device; nil
 	// means that of the test.

@@ -63,7 +63,7 @@ missing.
 
 There is one answer for all methods together: that one beats random, that none is
 shown to, that random is better, or that there are not enough labels to tell, with
-an estimate of how many more would. Intervals are of ratios of errors (geometric
+an estimate of how many more are needed. Intervals are of ratios of errors (geometric
 means), at 90 % for all methods together, with the correction for splits that
 share rows (Nadeau and Bengio, 2003). They hold for tables like this one; the pool
 of a replay is smaller than the real one, which leaves methods less choice.
@@ -75,7 +75,7 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	a.columns.registerTarget(c)
 	a.columns.registerWeights(c)
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
-	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method asks for")
+	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method requests")
 	f.IntVar(&a.repeats, "repeats", benchmark.AdviseRepeats, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
@@ -165,7 +165,7 @@ func (a *advising) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// admit refuses replays that would need more memory than is available.
+// admit rejects replays that would need more memory than is available.
 func (a *advising) admit(table *dataset.Table, z forecast.Sizes, texts []string) error {
 	config, err := a.net.config()
 	if err != nil {
@@ -192,8 +192,8 @@ type adviseResult struct {
 	Verdict  string             `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
 	Answer   string             `json:"answer"`  // the verdict in a sentence
 	Because  string             `json:"because"`
-	More     int                `json:"more_labels"`  // that would probably tell; 0 if the verdict stands, or if too many to estimate
-	Repeats  int                `json:"more_repeats"` // that would probably tell without another label; 0 if none would
+	More     int                `json:"more_labels"`  // that would probably settle it; 0 if the verdict stands, or if too many to estimate
+	Repeats  int                `json:"more_repeats"` // that would probably settle it without another label; 0 if none would
 	Spec     string             `json:"spec"`         // the method to use
 	Batch    int                `json:"batch"`        // 0: any
 	BatchBy  string             `json:"batch_by"`
@@ -298,7 +298,7 @@ func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 	return []*report.Table{facts, gainsTable(c), errorsTable(a, r)}
 }
 
-// expectedText says what the paper's data sets suggest for such a ratio of RMSE and MAE.
+// expectedText describes what the paper's data sets suggest for such a ratio of RMSE and MAE.
 func expectedText(improvement float64) string {
 	speed := fmt.Sprintf("the error falls %.1f times as fast as with random", 1+improvement)
 	if math.Abs(improvement) < 0.05 {

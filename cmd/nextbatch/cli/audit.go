@@ -57,8 +57,9 @@ func newAudit() *cobra.Command {
 		Long: `Predicts every labelled row by networks that were trained on other rows, and lists
 the labels that disagree most with their predictions, in units of the error that is
 typical for such a row. The p-value is corrected for the number of labels: it is
-the probability that the worst of so many right labels looks this wrong. Labels that
-look wrong are left out of a second training, so that they do not mislead it.
+the probability that the worst label of a table without errors looks this wrong.
+Labels that look wrong are left out of a second training, so that they do not
+mislead it.
 
 A label on this list may be right: the row may be unlike all others. Measure it
 again before you change it.`,

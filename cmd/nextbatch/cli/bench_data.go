@@ -69,7 +69,7 @@ func (b *benchRun) kinds(settings benchmark.Settings, runs []benchmark.Run) (kin
 }
 
 // admit rejects runs that would need more memory than there is. On a device, unless --jobs is
-// given, it first chooses how many go on at the same time.
+// given, it first chooses how many execute at the same time.
 func (b *benchRun) admit(cmd *cobra.Command, settings benchmark.Settings, runs []benchmark.Run) error {
 	kinds, err := b.kinds(settings, runs)
 	if err != nil {
@@ -95,8 +95,8 @@ func jobsOn(d device.Device, kinds []kindOfRun) int {
 	return int(max(1, min(most, d.Room()/(largest+block))))
 }
 
-// admitJobs rejects kinds of runs that do not fit into memory, so many at the same time as
-// --jobs says.
+// admitJobs rejects kinds of runs that do not fit into memory with --jobs of them at the same
+// time.
 func (b *benchRun) admitJobs(c network.Config, kinds []kindOfRun, runs int) error {
 	jobs := min(b.jobs, runs)
 	for _, k := range kinds {
@@ -150,7 +150,7 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 	return nil
 }
 
-// incomplete warns about rows that are left out because they lack an input or all labels, or
+// incomplete warns about rows that are dropped because they lack an input or all labels, or
 // rejects them, and about rows that lack some of several labels.
 func (b *benchRun) incomplete(t *dataset.Table, targets []string) error {
 	left, some := gaps{names: map[string]bool{}}, gaps{names: map[string]bool{}}

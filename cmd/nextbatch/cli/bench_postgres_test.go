@@ -45,7 +45,7 @@ func exported(t *testing.T, results string) *dataset.Table {
 	return table
 }
 
-// mustExportTheSame requires so many rows in the exports of a file and of a database, with the
+// mustExportTheSame requires the given number of rows in the exports of a file and of a database, with the
 // same values except for times and threads.
 func mustExportTheSame(t *testing.T, file, database *dataset.Table, rows int) {
 	t.Helper()

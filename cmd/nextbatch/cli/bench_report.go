@@ -105,7 +105,7 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	return b.output(cmd, page)
 }
 
-// markStandIns says which data sets are not those of the paper, also beside the
+// markStandIns marks the data sets that are not those of the paper, also beside the
 // paper's numbers.
 func (f *resultsFile) markStandIns(page *report.Page) {
 	for _, name := range f.standIns {

@@ -120,7 +120,7 @@ func (b *benchRun) registerWork(c *cobra.Command) {
 	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
 	b.columns.registerTarget(c)
 	flags.BoolVar(&b.log, "log", false, "the labels of the table are the logarithms of the target columns")
-	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most so many rows of the table, drawn at random (default "+strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
+	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of the table, drawn at random (default "+strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
 	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
 	registerDevice(c)
 	registerQuiet(c, &b.quiet)

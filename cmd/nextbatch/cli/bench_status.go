@@ -174,7 +174,7 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 	return nil
 }
 
-// print says how many rounds are done, and how long the others may take.
+// print prints how many rounds are done, and how long the others may take.
 func (r roundStatus) print(out io.Writer) {
 	left := ""
 	if r.Left != nil && r.Done < r.Total {

@@ -17,7 +17,7 @@ import (
 // isDatabase reports whether an address names a PostgreSQL database.
 func isDatabase(address string) bool { return campaignStores[0].takes(address) }
 
-// checkResults refuses addresses of databases of other kinds, which are no paths either.
+// checkResults rejects addresses of databases of other kinds, which are not paths either.
 func checkResults(address string) error {
 	if scheme, _, isURL := strings.Cut(address, "://"); isURL && !isDatabase(address) {
 		return usagef("there is no kind of results %q: name a file, which is an SQLite database, or postgres://…", scheme+"://")

@@ -41,8 +41,8 @@ the results are those of a single process.
 A worker ends when all runs are done. It waits while others work on the last ones, to take
 over if they die. A run on a data set that this machine lacks is left to others.
 
-Keep the password out of the command line, where other users can see it: name it in
-PGPASSWORD or in the file .pgpass.`,
+Keep the password out of the command line, where other users can see it: put it into
+PGPASSWORD or the file .pgpass.`,
 	}
 	b.registerWork(c)
 	registerThreads(c, &b.threads)

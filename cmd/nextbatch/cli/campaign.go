@@ -74,7 +74,7 @@ func (f *campaignFlags) by() campaign.By {
 	return campaign.By{Person: cmp.Or(f.person, userName()), Request: f.request}
 }
 
-// userName is the name that the system knows the user by; empty if it does not say.
+// userName is the name that the system knows the user by; empty if it has none.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -132,8 +132,8 @@ func campaignError(err error) error {
 	return requestError(err)
 }
 
-// faultsError explains why a campaign refuses a file with so many lines, apart from its
-// header, and lists all lines that are wrong.
+// faultsError explains why a campaign rejects a file and lists all lines that are wrong. lines
+// is the number of lines in the file, not counting its header.
 func faultsError(err error, path string, lines int, advice string) error {
 	var (
 		wrong  *campaign.TellError

@@ -48,8 +48,8 @@ func newCampaignAsk() *cobra.Command {
 			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
 			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
-		Long: `Trains a network on what is labelled, unless no label has come since the last ask,
-picks rows, and hands them out: nobody else gets them before the lease ends. Rows
+		Long: `Trains a network on the labelled rows, unless there are no new labels since the last
+ask, picks rows, and hands them out: nobody else gets them before the lease ends. Rows
 that are out count as selected. As long as fewer rows have a label than a network
 needs, the batch is spread over the inputs.
 
@@ -61,7 +61,7 @@ The file of --out has the inputs of each row and an empty column for each target
 Fill it in, over days if you like, and give it to 'nextbatch campaign tell'.
 
 A row whose lease has ended is open again and may be handed out to somebody else;
-a late label is still taken.
+a late label is still accepted.
 
 --must and --exclude take ids, separated by commas, or @FILE with one id per line.
 
@@ -195,7 +195,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 	return nil
 }
 
-// askedHow says how a batch came about.
+// askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
 	network := fmt.Sprintf("by a network with %d labels", b.Trained)
 	switch {
@@ -295,9 +295,8 @@ func newCampaignPredict() *cobra.Command {
 			return p.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 		Long: `Predicts the labels of all open rows with the current network, and trains it first
-if labels have come since it was trained. An interval, low to high, is to hold the
-label with a probability of 90 %. With several targets, the columns begin with their
-names. Without --out, prints CSV.`,
+if there are new labels. The columns low and high are a 90 % prediction interval. With
+several targets, the columns begin with their names. Without --out, prints CSV.`,
 	}
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+strings.Join(tableExtensions(), ", "))
 	registerQuiet(c, &p.quiet)

@@ -42,7 +42,7 @@ func (a *campaignAsking) keeps(ctx context.Context, address string) *kept.Featur
 	return k
 }
 
-// sayKept says what the features of earlier asks have saved.
+// sayKept reports how many features of earlier asks were reused.
 func (a *campaignAsking) sayKept() {
 	if a.kept == nil {
 		return

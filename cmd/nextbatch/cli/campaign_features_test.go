@@ -74,7 +74,8 @@ func askMore(t *testing.T, store string, more ...string) (r askResult, log strin
 	return r, log
 }
 
-// wantKept wants features of so many rows from earlier asks, and computed ones of so many.
+// wantKept requires that the features of kept rows come from earlier asks and that those of
+// computed rows were computed.
 func wantKept(t *testing.T, log string, kept, computed int) {
 	t.Helper()
 	want := fmt.Sprintf("the features of %d rows were kept from an earlier ask, those of %d were computed\n", kept, computed)
@@ -86,7 +87,7 @@ func wantKept(t *testing.T, log string, kept, computed int) {
 	}
 }
 
-// wantBatch wants the picks of another batch.
+// wantBatch requires the picks of another batch.
 func wantBatch(t *testing.T, got, want askResult) {
 	t.Helper()
 	if len(got.IDs) != 6 || !reflect.DeepEqual(got.IDs, want.IDs) || !reflect.DeepEqual(got.Scores, want.Scores) || !reflect.DeepEqual(got.Reasons, want.Reasons) {

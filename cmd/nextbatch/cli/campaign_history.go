@@ -131,7 +131,7 @@ func newCampaignUndo() *cobra.Command {
 	f, reason := &campaignFlags{}, ""
 	c := &cobra.Command{
 		Use:     "undo STORE EVENT",
-		Short:   "Take back an event, by another event",
+		Short:   "Undo an event, by another event",
 		Example: "  nextbatch campaign undo c.db 12 --reason 'wrong file'",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,7 +149,7 @@ func newCampaignUndo() *cobra.Command {
 				return nil
 			})
 		},
-		Long: `The event stays in the history but has no effect any more. To undo that, undo the
+		Long: `The event stays in the history but no longer has an effect. To undo that, undo the
 event that undid it. An event on which later ones depend cannot be undone before
 these are: the message names them.`,
 	}

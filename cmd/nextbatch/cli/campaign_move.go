@@ -25,8 +25,8 @@ func newCampaignExport() *cobra.Command {
 			return f.export(cmd.Context(), args[0], args[1])
 		},
 		Long: `The archive is a zip file with the events as JSON lines, the rows as Parquet and the
-batches as JSON, which other programs can read. 'nextbatch campaign import' brings it
-into another store, or a newer version of one.`,
+batches as JSON, which other programs can read. 'nextbatch campaign import' creates the
+campaign in another store, which may be one of a newer version.`,
 	}
 	f.registerName(c)
 	registerQuiet(c, &f.quiet)
@@ -61,10 +61,10 @@ func newCampaignImport() *cobra.Command {
 			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
 			return f.bringIn(cmd.Context(), args[0], args[1])
 		},
-		Long: `Takes an archive that 'nextbatch campaign export' wrote, with the whole history. One that
-is damaged or incomplete is refused, and nothing is changed.`,
+		Long: `Reads an archive that 'nextbatch campaign export' wrote, with the whole history. An archive
+that is damaged or incomplete is rejected, and nothing is changed.`,
 	}
-	c.Flags().StringVar(&f.name, "campaign", "", "name of the campaign in the store (default the one that it has)")
+	c.Flags().StringVar(&f.name, "campaign", "", "name of the campaign in the store (default its name in the archive)")
 	registerQuiet(c, &f.quiet)
 	return c
 }

@@ -37,16 +37,16 @@ func newCampaignNew() *cobra.Command {
 			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
 			return n.create(cmd.Context(), args[0], args[1])
 		},
-		Long: `Creates a campaign in a store, and the store if it does not exist. Labels that the
-table has already are told. The table may also lack the target columns.
+		Long: `Creates a campaign in a store, and the store if it does not exist. Labels in the
+table become labels of the campaign. The table may also lack the target columns.
 
 Rows are named by the column --id, or else by their number, from 0. The settings
-hold for every ask; 'nextbatch campaign settings' changes them later.
+apply to every ask; 'nextbatch campaign settings' changes them later.
 
-Of each batch, a share of the rows (--audit) is drawn at random from the open ones.
-They cost a little of what a batch teaches, and show how large the error of the
-network is: other rows are picked because they are unusual, and say nothing about
-the rest. Without audit rows 'campaign status' cannot say where you stand.`,
+A share of the rows in each batch (--audit) is drawn at random from the open ones.
+A batch teaches a little less with these audit rows, but they show how large the
+error of the network is: the other rows are picked because they are unusual, and do
+not represent the rest. Without audit rows 'campaign status' cannot estimate it.`,
 	}
 	c.Flags().StringSliceVar(&n.targets, "target", nil, "target column, or several: the labels, empty where a row has none")
 	n.registerChange(c)
@@ -127,8 +127,8 @@ func newCampaignAdd() *cobra.Command {
 			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return n.add(cmd.Context(), c, args[1]) })
 		},
 		Long: `Adds the rows of a table, which has the columns of the campaign and new ids. Labels
-that it has are told. Levels of a categorical column that no row had before are
-reported; they are inputs from the next ask on.`,
+in the table become labels of the campaign. Levels of a categorical column that no row
+had before are reported; they are inputs from the next ask on.`,
 	}
 	n.registerChange(c)
 	c.Flags().StringSliceVar(&n.columns.ignore, "ignore", nil, "columns to skip")
@@ -171,7 +171,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, path strin
 	return nil
 }
 
-// again is what a message says about a request that was met before.
+// again is the part of a message about a repeated request.
 func again(repeated bool) string {
 	if repeated {
 		return "; the request had been met before, so nothing was changed"
@@ -199,8 +199,8 @@ func newCampaignSettings() *cobra.Command {
 				return n.run(cmd.Context(), c, cmd.OutOrStdout())
 			})
 		},
-		Long: `Without flags, prints the settings as JSON. With flags, changes those that they
-name, from the next ask on; the others stay as they are.`,
+		Long: `Without flags, prints the settings as JSON. With flags, changes the settings that
+they name, from the next ask on; the others stay as they are.`,
 	}
 	n.registerChange(c)
 	n.settings.register(c)

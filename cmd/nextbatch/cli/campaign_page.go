@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/report"
 )
 
-// statusPage is the page about where a campaign stands.
+// statusPage is the page about the status of a campaign.
 func statusPage(s *campaignStatus) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		fmt.Sprintf("Advice: %v.", s.Advice),

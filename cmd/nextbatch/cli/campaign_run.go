@@ -41,20 +41,20 @@ func newCampaignRun() *cobra.Command {
 			r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
 			return r.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
-		Long: `Asks for rows, runs the oracle, a program, on each of them, and tells the labels. While
-it runs, the next batch is chosen, so that all slots stay busy.
+		Long: `Asks for rows, runs a program, the oracle, on each of them, and tells the labels. While
+it runs, the next batch is picked, so that all slots stay busy.
 
 The program reads a row from its standard input, as a JSON object with the key "id" and
 one key for each input, and prints a number, or an object such as {"y": 1.2} with a
 number for each target. Exit code 75 means that the label will come later, by 'campaign
 tell': the row stays out. Any other exit code than 0 is a failed attempt, with the last line
-of standard error as the reason, and so are an answer that is not a number and one
-that does not come in time. {id} in the command stands for the id of the row. The command is split
+of standard error as the reason, and so is an answer that is not a number or does not
+arrive in time. {id} in the command stands for the id of the row. The command is split
 into words as a shell does, but no shell runs it; for pipes write --oracle 'sh -c "…"'.
 
 Each label is stored before its row counts as done. After an interruption, even by kill
--9, the same command goes on: rows that it had out are given to the oracle again, so it may
-see a row twice, but a row gets one label. No process of the oracle is left behind.
+-9, the same command resumes: rows that it had out are given to the oracle again, so it may
+see a row twice, but a row gets one label. No process of the oracle is left running.
 
 The run ends when the stop rule holds, when --max-labels rows have a label or are out, when
 no row is open, or when --give-up rows have failed without a label in between. Rows that are
@@ -62,7 +62,7 @@ being labelled are finished first; those that wait are returned. Ctrl-C ends it 
 returns all rows. Stop rules: rmse<0.5, mae<0.5, q95<0.5 (in the units of the label) and
 gain<1%; with several targets, rmse(NAME)<0.5 for one of them.
 
-Exit codes: 4 some rows failed; 1 too many did; 130 interrupted; the others are those of
+Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the others are those of
 'nextbatch select'.`,
 	}
 	f := c.Flags()
@@ -70,9 +70,9 @@ Exit codes: 4 some rows failed; 1 too many did; 130 interrupted; the others are 
 	f.IntVar(&r.parallel, "parallel", 1, "rows to label at the same time")
 	f.StringVar(&r.timeout, "timeout", "", "how long an attempt may take, such as 90s, 1h or 2d (default no limit)")
 	f.IntVar(&r.retries, "retries", 0, "further attempts at a row after a failed one")
-	f.IntVar(&r.giveUp, "give-up", 10, "end after so many failed rows without a label in between; 0 means never")
+	f.IntVar(&r.giveUp, "give-up", 10, "end after this many failed rows without a label in between; 0 means never")
 	f.StringVar(&r.stop, "stop", "", "stop rule, such as 'rmse<0.5' or 'gain<1%'")
-	f.IntVar(&r.maxLabels, "max-labels", 0, "end when so many rows of the campaign have a label; 0 means no limit")
+	f.IntVar(&r.maxLabels, "max-labels", 0, "end when this many rows of the campaign have a label; 0 means no limit")
 	f.IntVarP(&r.batch, "batch", "n", 0, "rows to ask for at a time (default by the settings)")
 	f.StringVar(&r.lease, "lease", "", "how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")
 	f.StringVar(&r.person, "person", "oracle", "in whose name rows are out; runs at the same time need different ones")
@@ -124,7 +124,7 @@ func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer
 	})
 }
 
-// check returns what the flags ask for, but for the oracle.
+// check returns the run that the flags describe, without the oracle.
 func (r *campaignRunning) check() (how campaign.Run, err error) {
 	how = campaign.Run{
 		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels), Ask: r.asking(&r.memory),
@@ -174,7 +174,7 @@ func stopNow(s *campaign.State, rule campaign.StopRule) (because string, err err
 	return fmt.Sprintf("%v holds: %s", rule, standing.Advice.Because), nil
 }
 
-// reporter returns the function that reports what happens on the way to so many labels.
+// reporter returns the function that reports the progress towards the given number of labels.
 func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 	return func(now campaign.Report) {
 		switch now.Happening {

@@ -39,19 +39,19 @@ func newCampaignStatus() *cobra.Command {
 		},
 		Long: `Counts the rows, estimates the error of the current network with an interval, fits a
 learning curve, forecasts how many labels a smaller error takes, and advises whether
-to go on. All of it rests on audit rows: they were drawn at random and predicted
-before their label came. Labelled rows that were drawn at random, which a network held
-out while it was trained, count as well: audit rows, and with 'nextbatch campaign
-settings --random-start' the rows that the campaign started with. Intervals hold the
-truth with a probability of about 90 %.
+to go on. All of it is based on audit rows: they were drawn at random and predicted
+before their label was known. Labelled rows that were drawn at random and that a
+network held out of its training count as well: audit rows, and with 'nextbatch
+campaign settings --random-start' the rows that the campaign started with. Intervals
+are 90 % confidence intervals.
 
---stop names the error that you want, in the units of the label: rmse<0.5, mae<0.5,
+--stop names the error to reach, in the units of the label: rmse<0.5, mae<0.5,
 q95<0.5 (the error that 95 % of the rows stay below), or gain<1% (the next batch is
 expected to lower the RMSE by less than that); rmse(NAME)<0.5 for one of several
 targets. Without --stop the advice follows gain<1%.
 
---gain trains nine networks on random rows alone, and so finds out how many random
-labels the same error would have taken. The answer is kept; later calls print it.
+--gain trains nine networks on random rows alone, to estimate how many random labels
+the same error would have taken. The answer is stored; later calls print it.
 
 Exit codes: 0 done, with --stop: the rule says stop; 6 with --stop: go on, or too
 early to tell; the others are those of 'nextbatch select'.`,
@@ -147,7 +147,7 @@ type campaignStatus struct {
 	Error    *number            `json:"error"`    // RMSE of the current network
 	Interval *[2]number         `json:"interval"` // that holds it with the probability of coverage
 	Coverage number             `json:"coverage"`
-	ErrorOf  string             `json:"error_of"` // what the error is of, or why there is none
+	ErrorOf  string             `json:"error_of"` // on which rows the error is estimated, or why there is none
 	Forecast *campaign.Forecast `json:"forecast"`
 	Advice   campaign.Advice    `json:"advice"`
 	Rule     string             `json:"stop"`
@@ -197,7 +197,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 	return s, nil
 }
 
-// errorOf says what an error is of, or why there is none.
+// errorOf describes on which rows an error is estimated, or why there is none.
 func errorOf(t campaign.TargetStanding) string {
 	if t.Curve == nil {
 		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d", campaign.LeastAudited, t.Audited)

@@ -65,7 +65,7 @@ func storeFile(address string) string {
 	return address
 }
 
-// checkStorePath refuses files that are not there or that nobody means.
+// checkStorePath rejects files that do not exist or cannot be stores.
 func checkStorePath(kind campaignStore, path string, create bool) error {
 	if kind.schemes != nil {
 		return nil

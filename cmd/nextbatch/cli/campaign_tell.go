@@ -43,23 +43,23 @@ func newCampaignTell() *cobra.Command {
 		},
 		Long: `Takes the labels of a table that has the ids of rows and target columns: a batch
 file that somebody has filled in, or any other one. Lines without a label are skipped,
-so a file can be told again and again while it fills up; labels that are known change
-nothing. Late labels are taken, and so are labels of rows that nobody asked for.
+so a file can be told repeatedly while it fills up; labels that are already known change
+nothing. Late labels are accepted, and so are labels of rows that nobody asked for.
 
-A file is taken as a whole or not at all: if a line is wrong, every wrong line is
-listed and nothing is changed. --partial takes the lines that are right.
+A file is accepted as a whole or not at all: if a line is wrong, every wrong line is
+listed and nothing is changed. --partial accepts the lines that are right.
 
 Several different labels of a row are several measurements of it; its label is their
-mean (or the latest, see 'nextbatch campaign settings --latest'). --again takes a
+mean (or the latest, see 'nextbatch campaign settings --latest'). --again accepts a
 measurement even if the row has the same number already. --correct replaces all
 measurements of the rows instead.
 
 Exit codes: 3 lines are wrong, and nothing was changed; 4 with --partial, some lines
-were left out; the others are those of 'nextbatch select'.`,
+were skipped; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
-	f.BoolVar(&t.partial, "partial", false, "take the lines that are right, even if others are wrong")
-	f.BoolVar(&t.again, "again", false, "a number that a row has already is one more measurement")
+	f.BoolVar(&t.partial, "partial", false, "accept the lines that are right, even if others are wrong")
+	f.BoolVar(&t.again, "again", false, "count a number that a row has already as one more measurement")
 	f.BoolVar(&t.correct, "correct", false, "replace the measurements of the rows")
 	f.BoolVar(&t.json, "json", false, "print one JSON object")
 	t.registerChange(c)
@@ -74,7 +74,7 @@ type tellResult struct {
 	Rows     int              `json:"rows"`  // with a new label
 	Known    int              `json:"known"` // labels that the rows had already
 	Repeated bool             `json:"repeated"`
-	Faults   []campaign.Fault `json:"faults"` // lines that were left out, counted from 0
+	Faults   []campaign.Fault `json:"faults"` // lines that were skipped, counted from 0
 }
 
 func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, out io.Writer) error {
@@ -111,7 +111,7 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, ou
 	return nil
 }
 
-// leftOut reports lines that were left out.
+// leftOut reports lines that were skipped.
 func leftOut(path string, rows int, faults []campaign.Fault, lines int) error {
 	place := placesIn(path, rows)
 	list := []error{errorf("%s: %d of %d lines with a label are wrong and were left out", nameOf(path), len(faults), lines)}
@@ -222,9 +222,9 @@ func newCampaignFail() *cobra.Command {
 	r := &changingRows{}
 	c := r.command(&cobra.Command{
 		Use:     "fail STORE ID…",
-		Short:   "Say that rows could not be labelled",
+		Short:   "Report that rows could not be labelled",
 		Example: "  nextbatch campaign fail c.db s017 s018 --reason 'did not dissolve'",
-		Long: `Rows that failed are never asked for again; with --again they are open again.
+		Long: `Rows that failed are never handed out again; with --again they are open again.
 Rows are named by their ids, @FILE with one id per line, or a batch file: @batch.csv.`,
 	}, "failed", func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error) {
 		return c.Fail(ctx, r.by(), ids, r.reason, r.again)
@@ -237,7 +237,7 @@ func newCampaignReturn() *cobra.Command {
 	r := &changingRows{}
 	return r.command(&cobra.Command{
 		Use:     "return STORE ID…",
-		Short:   "Put rows back that are out: they are open again",
+		Short:   "Return rows that are out: they are open again",
 		Example: "  nextbatch campaign return c.db s017 s018 --reason 'no time'",
 		Long: `Returns rows before their lease ends, so that others may get them. Rows are named
 by their ids, @FILE with one id per line, or a batch file: @batch.csv.`,
@@ -250,7 +250,7 @@ func newCampaignRetire() *cobra.Command {
 	r := &changingRows{}
 	return r.command(&cobra.Command{
 		Use:     "retire STORE ID…",
-		Short:   "Take rows out of the campaign: they are neither picked nor learnt from",
+		Short:   "Remove rows from the campaign: they are neither picked nor used for training",
 		Example: "  nextbatch campaign retire c.db @discontinued.txt --reason 'no longer sold'",
 		Long: `Retired rows stay in the store, with their labels, and 'nextbatch campaign undo'
 brings them back. Rows are named by their ids, @FILE with one id per line, or a batch

@@ -26,7 +26,7 @@ does.
 
 Next to each raw file is its SHA-256, recorded when the file was first seen
 (NAME.sha256, which sha256sum -c reads). A file that no longer has this hash is
-refused; to accept it as it is, remove the file with the hash.`,
+rejected; to accept it as it is, remove the file with the hash.`,
 	}
 	c.AddCommand(newDataList(), newDataFetch(), newDataPrepare(), newDataInfo())
 	return c
@@ -137,7 +137,7 @@ when they were first seen.`,
 	return c
 }
 
-// checkMirror refuses a folder that does not exist.
+// checkMirror rejects a folder that does not exist.
 func checkMirror(mirror string) error {
 	if mirror == "" || strings.Contains(mirror, "://") {
 		return nil

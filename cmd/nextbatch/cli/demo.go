@@ -169,7 +169,7 @@ func (r *demoResult) add(spec string, round int, rmse float64) {
 	r.High[spec][round] = max(r.High[spec][round], rmse)
 }
 
-// headline says what the method gained over random selection after the last round.
+// headline describes the gain of the method over random selection after the last round.
 func (r demoResult) headline() string {
 	last := len(r.Labels) - 1
 	method, random := r.RMSE[spec.Default][last], r.RMSE["random"][last]

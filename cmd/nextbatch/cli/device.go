@@ -77,7 +77,7 @@ func withDevice(c *cobra.Command, log io.Writer) (end func(), err error) {
 	return func() { d.Close() }, nil
 }
 
-// deviceHealth is what doctor finds out about a device.
+// deviceHealth is what doctor reports about a device.
 type deviceHealth struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`

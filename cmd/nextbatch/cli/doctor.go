@@ -69,10 +69,10 @@ nextbatch-hpc, training and a selection on each GPU, too.
 Exits with code 1 if one of them is wrong.
 
 With a STORE it checks that instead, and changes nothing: a campaign file, a results file of
-'bench run' or a file of tokens. Every page is read, and of campaigns every event and
-every blob, with their checksums. Of a PostgreSQL database (postgres://…) it reads the
-campaigns; the pages are the server's own, which checks them if it was set up with
-checksums. Exits with code 3 if something is damaged, and says how to restore it.`,
+'bench run' or a file of tokens. It reads every page, and every event and blob of
+campaigns, and compares checksums. In a PostgreSQL database (postgres://…) it reads the
+campaigns; the server itself checks the pages, if it was set up with
+checksums. Exits with code 3 if something is damaged, and explains how to restore it.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
@@ -107,7 +107,7 @@ func examine() health {
 	return h
 }
 
-// failure says what helps against tests that failed.
+// failure explains what to do about failed tests.
 func (h health) failure() error {
 	devices, cpu := []string{}, false
 	for _, c := range h.Tests {

@@ -85,7 +85,7 @@ func examineStore(ctx context.Context, address string) (storeHealth, error) {
 	return storeHealth{}, dataError{errorf("%s is neither a campaign file, nor a results file, nor a file of tokens", path)}
 }
 
-// readFile reads the campaigns of a file, as far as its damage lets it.
+// readFile reads the campaigns of a file, as far as its damage allows.
 func (h *storeHealth) readFile(ctx context.Context, path string) error {
 	store, err := campaigns.OpenReadOnly(ctx, path)
 	if err != nil {
@@ -138,7 +138,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// failure says what helps against damage. The problems have been printed.
+// failure explains what to do about damage. The problems have been printed.
 func (h storeHealth) failure() error {
 	if h.OK {
 		return nil

@@ -75,7 +75,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 	e.columns.registerTarget(c)
 	c.Flags().StringVar(&e.file, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
 	e.foreign.register(c)
-	c.Flags().Float64Var(&e.coverage, "coverage", network.DefaultCoverage, "probability with which intervals should hold the label")
+	c.Flags().Float64Var(&e.coverage, "coverage", network.DefaultCoverage, "probability that an interval should contain the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	registerQuiet(c, &e.quiet)
 	registerThreads(c, &e.threads)

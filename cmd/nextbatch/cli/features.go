@@ -117,7 +117,7 @@ func allBytes(rows int, first nextbatch.Numbers) int64 {
 	return rowfile.Bytes[float64](rows, first.Double.Cols)
 }
 
-// checkRoom makes sure that there is space for an output of so many bytes, if there is one.
+// checkRoom makes sure that there is disk space for an output of need bytes, if there is one.
 func (s *selecting) checkRoom(path string, need int64) error {
 	if path == "" || need == 0 {
 		return nil

@@ -109,7 +109,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	return c
 }
 
-// foldsFor returns the number of folds for so many labels.
+// foldsFor returns the number of folds for a number of labels.
 func (f *fitFlags) foldsFor(labels int) int {
 	if f.folds >= 0 {
 		return f.folds

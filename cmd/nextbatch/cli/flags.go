@@ -47,8 +47,8 @@ func (f *columnFlags) registerRandom(c *cobra.Command) {
 	c.Flags().StringVar(&f.random, "random-column", "", "column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
 }
 
-// registerInputs registers the flags that say which columns are inputs, and what
-// becomes of missing ones.
+// registerInputs registers the flags that determine which columns are inputs, and how
+// missing ones are handled.
 func (f *columnFlags) registerInputs(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.keep, "keep", nil, "columns to use even if they look like row numbers")
 	f.registerMissing(c)
@@ -59,7 +59,7 @@ func (f *columnFlags) registerMissing(c *cobra.Command) {
 	c.Flags().StringVar(&f.missing, "missing", tables.ImputeMissing.String(), "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
 }
 
-// missingInputs is what --missing says; check has found it correct.
+// missingInputs is the value of --missing, which check has found correct.
 func (f *columnFlags) missingInputs() tables.Missing {
 	m, _ := tables.ParseMissing(f.missing)
 	return m
@@ -145,7 +145,7 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 	return opts, nil
 }
 
-// networkFlags say how to train a network.
+// networkFlags determine how to train a network.
 type networkFlags struct {
 	network.Choice
 	seed    uint64
@@ -163,7 +163,7 @@ func (f *networkFlags) given() (names []string) {
 	return names
 }
 
-// checkModel refuses training flags beside a network that has been trained.
+// checkModel rejects training flags beside a network that has been trained.
 func (f *networkFlags) checkModel(model string) error {
 	given := f.given()
 	if model == "" || len(given) == 0 {

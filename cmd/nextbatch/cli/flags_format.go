@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// formatFlags say how tables are written.
+// formatFlags determine how tables are written.
 type formatFlags struct {
 	sep, decimal, thousands string
 	encoding, format, sheet string

@@ -12,7 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// foreignFlags say how to use a network that was trained elsewhere.
+// foreignFlags determine how to use a network that was trained elsewhere.
 type foreignFlags struct {
 	inputs string
 	output string

@@ -18,7 +18,7 @@ func newMan() *cobra.Command {
 		Short:   "Write a manual page for each command",
 		Example: "  nextbatch man share/man/man1",
 		Args:    cobra.ExactArgs(1),
-		Long:    "Writes manual pages of section 1 to the directory, which is created if need be.",
+		Long:    "Writes manual pages of section 1 to the directory, which is created if necessary.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return usagef("cannot create the directory for the manual pages: %w", err)

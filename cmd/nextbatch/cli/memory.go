@@ -109,7 +109,7 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("%s would need about %s, but --max-memory is %s; try %s", e.what, bytesText(e.need), bytesText(e.limit), try)
 }
 
-// admit refuses what would need more memory than is available.
+// admit rejects what would need more memory than is available.
 func (m *memory) admit(what string, need int64, alternatives ...string) error {
 	if m.bytes == 0 || need <= m.bytes {
 		return nil
@@ -135,7 +135,7 @@ func trainingNeed(table *dataset.Table, z tables.Sizes, c network.Config, member
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
 }
 
-// replayNeed forecasts the memory of replays on labelled rows, of which so many run
+// replayNeed forecasts the memory of replays on labelled rows when jobs of them run
 // at the same time. Each divides and scales the rows for itself.
 func replayNeed(table int64, z forecast.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {
 	rows, most := footprint.Float32(z.InMemory(), z.Inputs), int64(0)

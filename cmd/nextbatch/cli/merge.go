@@ -39,8 +39,8 @@ func newMerge() *cobra.Command {
 			return m.run(cmd.Context(), args[0], args[1:])
 		},
 		Long: `Puts the labels of batch files, which 'nextbatch select --out' wrote and which
-someone has filled in since, into the table that they come from. Rows belong
-together by the column --id, or else by the column row of the batch file.
+someone has filled in since, into the table that they come from. Rows are matched
+by the column --id, or else by the column row of the batch file.
 
 Nothing is written unless everything matches: each id must be in the table, and
 once in the batch; each column that both files have must have the same values; a
@@ -51,9 +51,9 @@ Rows that still have no label are counted.
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
 file has the separator, the decimal mark and the line ends of the table, in UTF-8.
 
-Each text file tells by itself what separates its fields and which decimal mark its
-numbers have, so that Excel may have saved the batch with ; and decimal commas. Where
-that fails, --sep and the like say it of the table, --filled-sep of the batch files.`,
+The separator of fields and the decimal mark are detected for each text file
+separately, so Excel may have saved the batch with ; and decimal commas. Where that
+fails, --sep and the like describe the table, --filled-sep and the like the batch files.`,
 	}
 	f := c.Flags()
 	m.columns.registerTarget(c)
@@ -166,7 +166,7 @@ func (m *merging) check(path string, filled []string) error {
 	return checkOutput("--out", m.out, tableExtensions()...)
 }
 
-// asWritten is the table as it is to be written: in text with the spelling of its cells,
+// asWritten is the table as it will be written: in text with the spelling of its cells,
 // otherwise with columns of the kinds that the file has, ids too.
 func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
 	opts, err := m.columns.format.options()

@@ -13,7 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 )
 
-// checkOutput refuses an output file that cannot be written, before any work is done.
+// checkOutput rejects an output file that cannot be written, before any work is done.
 func checkOutput(flag, path string, extensions ...string) error {
 	if path == "" {
 		return nil
@@ -48,7 +48,7 @@ func checkOutput(flag, path string, extensions ...string) error {
 // flagged is a file, and the flag (or argument) that names it.
 type flagged struct{ flag, path string }
 
-// checkDistinct refuses an output that is also an input or another output: one
+// checkDistinct rejects an output that is also an input or another output: one
 // would overwrite the other.
 func checkDistinct(inputs, outputs []flagged) error {
 	for i, out := range outputs {

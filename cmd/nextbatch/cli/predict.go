@@ -53,9 +53,9 @@ low to high, that contains the label with probability --coverage, for rows drawn
 the labelled ones were, and with an uncertainty, which compares rows and has no unit:
 1 is that of a typical held-out row, 2 twice that. Without --out, prints CSV.
 
-Nothing says which labels a network from elsewhere has not learnt from, so it has no
-intervals, unless --calibrate names labelled rows that it has not seen, neither to be
-trained nor to be chosen. Intervals then come from its errors on these rows (split
+It is not known which labels a network from elsewhere has learnt from, so it has no
+intervals, unless --calibrate names labelled rows that were used neither to train it
+nor to choose it. Intervals then come from its errors on these rows (split
 conformal prediction), and hold for rows drawn as they were.`,
 	}
 	c.Flags().StringVar(&p.file, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")

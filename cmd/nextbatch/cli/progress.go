@@ -95,7 +95,7 @@ type told struct {
 	lines int
 }
 
-// step reports that so many steps of a task are done. Concurrent tasks have
+// step reports how many steps of a task are done. Concurrent tasks have
 // different names.
 func (p *progress) step(name string, done, of int, detail string) {
 	p.mu.Lock()
@@ -154,7 +154,7 @@ func (p *progress) draw(name string, done, of int, detail string) {
 	b := p.open[name]
 	if b == nil {
 		if b = p.newBar(name, of); b == nil {
-			p.terminal = false // nobody is watching any more
+			p.terminal = false // nobody is watching
 			return
 		}
 	}

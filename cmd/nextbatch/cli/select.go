@@ -124,7 +124,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 1 anything else.`,
 	}
 	f := c.Flags()
-	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick (default with --budget: as many as it pays for)")
+	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick (default with --budget: as many as fit into it)")
 	f.StringVar(&s.targets, "targets", "", "table (or features) of the target distribution, if it is not that of the pool")
 	f.StringSliceVar(&s.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringSliceVar(&s.must, "must", nil, "rows that must be in the batch")
@@ -134,7 +134,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
-	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and go on with them if the run was cut off")
+	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and resume with them if the run was interrupted")
 	f.BoolVar(&s.mpi, "mpi", false, "share the work with the other processes that mpirun or srun started (nextbatch-hpc)")
 	s.registerInputs(c)
 	s.registerTempDir(c)

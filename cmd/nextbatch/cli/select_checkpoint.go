@@ -23,7 +23,7 @@ import (
 )
 
 // A checkpoint is a file of JSON lines: what decides the picks, then each choice as it is made.
-// A last line that is cut off is left out. The file is removed when the batch has been written.
+// An incomplete last line is ignored. The file is removed when the batch has been written.
 
 // selected is all that decides the picks. Runs that are equal in it pick the same rows.
 type selected struct {
@@ -181,7 +181,7 @@ func (s *selecting) readCheckpoint(ctx context.Context) error {
 	return nil
 }
 
-// difference says why a checkpoint is not of this selection.
+// difference explains why a checkpoint is not of this selection.
 func (is selected) difference(text []byte) string {
 	var was selected
 	head, _, _ := bytes.Cut(text, []byte("\n"))

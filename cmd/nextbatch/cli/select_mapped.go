@@ -21,7 +21,7 @@ func (s *selectFlags) registerTempDir(c *cobra.Command) {
 	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for tables and features that exceed memory (default TMPDIR, or /var/tmp)")
 }
 
-// overflow lets tables that are large for the memory go to a temporary file, unless only memory
+// overflow makes tables that are large for the memory go to a temporary file, unless only memory
 // would hold that.
 func (s *selecting) overflow() {
 	onDisk := s.tempDir != "" || !rowfile.InMemory(s.folder())
@@ -31,7 +31,7 @@ func (s *selecting) overflow() {
 	}
 }
 
-// checkSpace refuses tables, before any is read, that find space neither in memory nor in the
+// checkSpace rejects tables, before any is read, that find space neither in memory nor in the
 // folder of temporary files.
 func (s *selecting) checkSpace(ctx context.Context, files []tableFile) error {
 	if s.columns.memory.overflow == nil {
@@ -75,7 +75,7 @@ func (s *selecting) beyondMemory() *source.Shards {
 	}
 	shards, err := s.openShards(s.poolFeatures)
 	if err != nil {
-		return nil // reading it says what is wrong
+		return nil // reading it reports what is wrong
 	}
 	sizes := forecast.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures), Aims: rowsOf(s.targets)}
 	inMemory := s.request.Memory(sizes)

@@ -19,8 +19,8 @@ import (
 	"github.com/nextbatch/nextbatch/report"
 )
 
-// The picture on the page shows at most so many rows besides the picks; its directions
-// are computed from mapSample of them.
+// The picture on the page shows the picks and at most mapCandidates other candidates and
+// mapLabelled labelled rows; its directions are computed from mapSample of them.
 const (
 	mapCandidates = 2000
 	mapLabelled   = 1000

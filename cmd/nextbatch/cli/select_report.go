@@ -102,7 +102,7 @@ func hasColumn(t *dataset.Table, name string) bool {
 	return t != nil && t.Has(name)
 }
 
-// batchInputs are the columns of the picked rows, as in the input, but for id and
+// batchInputs are the columns of the picked rows, as in the input, except for id and
 // label.
 func (s *selecting) batchInputs(r *nextbatch.Result) (columns []dataset.Column) {
 	table := s.candidates()

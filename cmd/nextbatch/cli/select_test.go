@@ -28,7 +28,7 @@ func call(args ...string) (code int, out, log string) {
 	return code, o.String(), l.String()
 }
 
-// must runs the command line and wants an exit code.
+// must runs the command line and requires an exit code.
 func must(t *testing.T, want int, args ...string) (out, log string) {
 	t.Helper()
 	code, out, log := call(args...)

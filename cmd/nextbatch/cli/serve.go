@@ -45,7 +45,7 @@ func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:        "serve [STORE]",
 		SuggestFor: []string{"server", "service", "web"},
-		Short:      "Offer the campaigns of a store to browsers and programs",
+		Short:      "Serve the campaigns of a store to browsers and programs",
 		Args:       cobra.MaximumNArgs(1),
 		Example: `  nextbatch serve
   nextbatch serve c.db --listen 127.0.0.1:9000
@@ -54,14 +54,14 @@ func newServe() *cobra.Command {
 programs, which /docs and /openapi.json describe. STORE is a campaign file, which is created if it does not exist, or the address of a PostgreSQL database; without it, the service
 uses ` + serveStore + ` in the current folder.
 
-Files with damaged pages are refused; 'nextbatch doctor STORE' shows the damage.
+Files with damaged pages are rejected; 'nextbatch doctor STORE' shows the damage.
 
 Every request needs a token ('nextbatch token'). If there is none, the service makes one for an owner and prints a link
-with it, once. Ctrl-C ends the service: running requests finish, and jobs go on when it starts again. What was told is
+with it, once. Ctrl-C ends the service: running requests finish, and jobs resume when it starts again. Stored labels are
 never lost.
 
-The service listens on this machine alone. To serve others, give it a certificate (--tls-cert, --tls-key), or put it
-behind a proxy that encrypts (--behind-proxy): without encryption, anybody on the way can read the tokens.`,
+The service listens on this machine only. To serve others, give it a certificate (--tls-cert, --tls-key), or put it
+behind a proxy that encrypts (--behind-proxy): without encryption, anybody between client and service can read the tokens.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store := serveStore
 			if len(args) == 1 {
@@ -76,11 +76,11 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody on th
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
-	flags.BoolVar(&s.behindProxy, "behind-proxy", false, "listen beyond this machine without TLS, as a proxy in front encrypts")
+	flags.BoolVar(&s.behindProxy, "behind-proxy", false, "listen beyond this machine without TLS, because a proxy in front encrypts")
 	flags.StringVar(&s.tokens, "tokens", "", "file of tokens (default tokens.db beside the campaign file)")
-	flags.StringVar(&s.maxUpload, "max-upload", "4GiB", "largest table to take")
+	flags.StringVar(&s.maxUpload, "max-upload", "4GiB", "size of the largest table to accept")
 	flags.StringVar(&s.results, "results", "", "results of 'nextbatch bench run' to show: a file, a folder with some, or postgres://…")
-	flags.IntVar(&s.rate, "rate", 2000, "requests a second that each token may make")
+	flags.IntVar(&s.rate, "rate", 2000, "requests per second that each token may make")
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "log errors only")
 	return c
 }
@@ -146,7 +146,7 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	return serve(ctx, listener, service)
 }
 
-// checkFiles refuses to serve files that are damaged.
+// checkFiles returns an error for files that are damaged.
 func (s *serving) checkFiles(ctx context.Context, address, tokens string, log io.Writer) error {
 	if path := storeFile(address); path != "" {
 		if err := checkServed(ctx, path, campaigns.Check, log); err != nil {
@@ -174,7 +174,7 @@ func (s *serving) checkResults(ctx context.Context) error {
 	return nil
 }
 
-// check refuses to send tokens over a network in the clear.
+// check returns an error if tokens would be sent over a network in the clear.
 func (s *serving) check() error {
 	if s.rate < 1 {
 		return usagef("--rate takes a number of requests a second, not %d", s.rate)
@@ -211,7 +211,7 @@ func (s *serving) listener() (net.Listener, error) {
 	return tls.NewListener(plain, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
 }
 
-// announce says where the service is, and makes the first token.
+// announce prints the address of the service, and makes the first token.
 func (s *serving) announce(ctx context.Context, at net.Addr, tokens *server.Tokens, path string, log io.Writer) error {
 	scheme := "http"
 	if s.cert != "" {

@@ -64,7 +64,7 @@ alone, mode tp counts the labelled rows as selected. Options: @compat follows th
 published code where it differs from the paper, @sigma2(1e-4) sets the noise
 variance.
 
-=With a spec as its argument, the command reports what is wrong with it, or prints
+With a spec as its argument, the command reports what is wrong with it, or prints
 its canonical text.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

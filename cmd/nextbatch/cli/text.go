@@ -68,7 +68,7 @@ func shownError(err error) string {
 	return b.String()
 }
 
-// plainPath says what is wrong with a file, without the name of the system call.
+// plainPath reports what is wrong with a file, without the name of the system call.
 func plainPath(e *fs.PathError) string {
 	if errors.Is(e, fs.ErrNotExist) {
 		return fmt.Sprintf("%s: there is no such file; check its name and the folder", e.Path)

@@ -21,8 +21,8 @@ func newToken() *cobra.Command {
 		Example: "  nextbatch token add ada --role labeller --campaign solubility",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: `A token says who makes a request to 'nextbatch serve' and what they may do. A viewer reads; a labeller also
-asks, tells, reports failures and gives rows back; an owner may do everything. Changes take effect with the next
+		Long: `A token identifies who makes a request to 'nextbatch serve' and what they may do. A viewer reads; a labeller also
+asks, tells, reports failures and returns rows; an owner may do everything. Changes take effect with the next
 request, without a restart.`,
 	}
 	c.AddCommand(newTokenAdd(), newTokenList(), newTokenRevoke())
@@ -70,10 +70,10 @@ func newTokenAdd() *cobra.Command {
 				return printToken(cmd.OutOrStdout(), token, secret, asJSON)
 			})
 		},
-		Long: `Prints the secret of the token, which is kept nowhere: only its hash is.`,
+		Long: `Prints the secret of the token, which is not stored anywhere: only its hash is.`,
 	}
 	c.Flags().StringVar(&role, "role", string(server.Labeller), "viewer, labeller or owner")
-	c.Flags().StringVar(&grant.Campaign, "campaign", "", "the only campaign that the token opens (default all)")
+	c.Flags().StringVar(&grant.Campaign, "campaign", "", "the only campaign that the token gives access to (default all)")
 	c.Flags().StringVar(&lasts, "lasts", "", "when it expires, such as 30d (default never)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	tokenFlag(c, &path)

@@ -123,7 +123,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Told(Changed):
-    """What `Campaign.tell` told.
+    """The result of `Campaign.tell`.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Told(Changed):
 
 @dataclass(frozen=True)
 class Added:
-    """What `Campaign.add` added.
+    """The result of `Campaign.add`.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Status:
-    """Where a campaign stands.
+    """The status of a campaign.
 
     Attributes
     ----------
@@ -324,7 +324,7 @@ def time_of(text: str) -> datetime:
 
 
 def asked_from(body: dict[str, Any], status: Status) -> Asked:
-    """Make the answer to an ask of what the worker, or a service, answered."""
+    """Make a batch from the answer of the worker or of a service."""
     rows, ids = body["rows"], ids_of(body["rows"], status.id_column)
     reasons = [_AUDIT if row["audit"] else row["reason"] for row in rows]
     columns: dict[str, Any] = {status.id_column or "row": ids}
@@ -355,7 +355,7 @@ def _floats(values: Sequence[Any]) -> Floats:
 
 
 def status_from(body: dict[str, Any]) -> Status:
-    """Make a status of what the worker, or a service, answered."""
+    """Make a status from the answer of the worker or of a service."""
     standing = body.get("standing") or {"targets": [], "advice": {"verdict": "", "because": ""}}
     rmse: dict[str, tuple[float, float, float] | None] = dict.fromkeys(body["targets"])
     for target in standing["targets"]:

@@ -170,7 +170,7 @@ def _renamed(own: dict[str, Any], taken: Sequence[Any]) -> dict[str, Any]:
 
 
 def from_answer(body: dict[str, Any], pool: Any, ids: Any, places: list[npt.NDArray[Any]]) -> Batch:
-    """Make a batch of the worker's answer. The ids are those of all candidates, or None."""
+    """Make a batch from the worker's answer. The ids are those of all candidates, or None."""
     indices = np.array(body["indices"], np.int64)
     predicted = body["predictions"]
     return Batch(

@@ -1,4 +1,4 @@
-"""Finds the programs that this package carries, and runs them as the commands ``nextbatch`` and ``nextbatch-hpc``."""
+"""Finds the programs in this package, and runs them as the commands ``nextbatch`` and ``nextbatch-hpc``."""
 
 from __future__ import annotations
 

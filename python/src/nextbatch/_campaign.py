@@ -31,7 +31,7 @@ Lease = str | timedelta | None
 class Campaign:
     """A table that is labelled over weeks, in a file, a database, or a service.
 
-    A campaign hands out rows to label, takes labels late and in any order, and says where you stand.
+    A campaign hands out rows to label, accepts labels late and in any order, and estimates the error.
     Several people may use it at the same time: no row is handed out twice. Nothing is lost: each
     event can be undone. The command ``nextbatch campaign`` works on the same files.
 
@@ -45,9 +45,9 @@ class Campaign:
     name : str, optional
         The name of the campaign, if there are several.
     token : str, optional
-        The token for a service. Without it, that in the environment variable ``NEXTBATCH_TOKEN``.
+        The token for a service; by default that in the environment variable ``NEXTBATCH_TOKEN``.
     person : str, optional
-        Who you are, for the history; by default the name of the user. A service goes by the token.
+        Who you are, for the history; by default the name of the user. A service uses the token's person.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Campaign:
         rows : array or DataFrame
             The rows: an array of numbers, a frame of pandas or polars, or a dictionary of columns.
         target : str or list of str
-            The names of the targets. Labels in columns of these names are told; NaN means none.
+            The names of the targets. Columns of these names hold labels; NaN means none.
         name : str, optional
             The name of the campaign; by default that of the file, without its extension.
         labels : array, optional
@@ -161,20 +161,20 @@ class Campaign:
     ) -> Asked:
         """Ask for rows to label, which are then out with you.
 
-        A network is trained on the labelled rows, unless none has been labelled since the last ask. As
+        A network is trained on the labelled rows, unless there are no new labels since the last ask. As
         long as there are too few labels for a network, the batch is spread over the inputs. Ctrl-C
         cancels the ask.
 
         Parameters
         ----------
         n : int, optional
-            How many rows; by default as the settings say.
+            How many rows; by default that of the settings.
         lease : str or timedelta, optional
-            How long the rows are out, such as ``"36h"``, ``"7d"`` or ``"never"``; by default as the
-            settings say. Afterwards they are open again.
+            How long the rows are out, such as ``"36h"``, ``"7d"`` or ``"never"``; by default that of
+            the settings. Afterwards they are open again.
         audit : float, optional
             The share of rows that are drawn at random, which show how large the error is; by default
-            as the settings say.
+            that of the settings.
         must, exclude : list
             Ids of rows that have to be in the batch, and of rows that may not be.
         request : str, optional
@@ -217,10 +217,10 @@ class Campaign:
     ) -> Told:
         """Tell the labels of rows.
 
-        Rows without a label are skipped, so you can tell a frame again and again while it fills up:
-        labels that are known change nothing. Different labels of a row are several measurements of it,
-        and its label is their mean. Rows need not have been asked for. If a row is wrong, nothing is
-        taken.
+        Rows without a label are skipped, so you can tell a frame repeatedly while it fills up: labels
+        that are already known change nothing. Different labels of a row are several measurements of it,
+        and its label is their mean. Rows need not have been asked for. If a row is wrong, no label is
+        stored.
 
         Parameters
         ----------
@@ -230,9 +230,9 @@ class Campaign:
         values : array, optional
             A label for each id, NaN where there is none; for several targets, with a column for each.
         partial : bool
-            Take the rows that are right, even if others are wrong.
+            Accept the rows that are right, even if others are wrong.
         again : bool
-            Take a number that a row has already as one more measurement.
+            Count a number that a row has already as one more measurement.
         correct : bool
             Replace the measurements of the rows.
         request : str, optional
@@ -328,7 +328,7 @@ class Campaign:
         return ids, columns
 
     def fail(self, ids: Any, reason: str = "", *, again: bool = False, request: str | None = None) -> Changed:
-        """Say that rows could not be labelled.
+        """Report that rows could not be labelled.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class Campaign:
         reason : str
             Why, for the history.
         again : bool
-            The rows are open again; otherwise they are never asked for again.
+            The rows are open again; otherwise they are never handed out again.
         request : str, optional
             The id of this request, as for `ask`.
 
@@ -362,7 +362,7 @@ class Campaign:
         return self._change("fail", {"ids": _texts(ids), "reason": reason, "again": bool(again)}, request)
 
     def return_(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
-        """Put rows back that are out: they are open again. The arguments are those of `fail`.
+        """Return rows that are out: they are open again. The arguments are those of `fail`.
 
         Examples
         --------
@@ -377,7 +377,7 @@ class Campaign:
         return self._change("return", {"ids": _texts(ids), "reason": reason}, request)
 
     def retire(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
-        """Take rows out of the campaign: they are neither picked nor learnt from. The arguments are those of `fail`.
+        """Remove rows from the campaign: they are neither picked nor used for training. The arguments are those of `fail`.
 
         Examples
         --------
@@ -426,7 +426,7 @@ class Campaign:
         return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"])
 
     def undo(self, event: int, reason: str = "", *, request: str | None = None) -> Changed:
-        """Take back an event, by another one.
+        """Undo an event, by another one.
 
         Parameters
         ----------
@@ -440,7 +440,7 @@ class Campaign:
         Returns
         -------
         Changed
-            The new event. It names no rows: they are those of the event that was taken back.
+            The new event. It names no rows: they are those of the event that was undone.
 
         Examples
         --------
@@ -455,7 +455,7 @@ class Campaign:
         return self._change("undo", {"event": int(event), "reason": reason}, request)
 
     def history(self) -> list[Event]:
-        """Return everything that happened, the oldest first. ``pandas.DataFrame(campaign.history())`` is a frame of it.
+        """Return all events, the oldest first. ``pandas.DataFrame(campaign.history())`` is a frame of them.
 
         Examples
         --------
@@ -478,7 +478,7 @@ class Campaign:
     def predict(self, *, progress: ProgressArgument = False) -> Predictions:
         """Predict the labels of all open rows.
 
-        The network of the last ask predicts, or one that is trained if labels have come since.
+        The network of the last ask predicts; if there are new labels, a new one is trained first.
 
         Parameters
         ----------
@@ -488,7 +488,7 @@ class Campaign:
         Returns
         -------
         Predictions
-            With intervals that hold the label with probability 0.9.
+            With 90 % prediction intervals.
 
         Examples
         --------
@@ -516,7 +516,7 @@ class Campaign:
         )  # fmt: skip
 
     def status(self, stop: str = "") -> Status:
-        """Return where the campaign stands.
+        """Return the status of the campaign.
 
         Parameters
         ----------
@@ -551,7 +551,7 @@ class Campaign:
         request : str, optional
             The id of this request, as for `ask`.
         **settings
-            `batch` (rows of an ask that does not say how many; 32), `method`, `audit` (share of audit
+            `batch` (rows of an ask that names no number; 32), `method`, `audit` (share of audit
             rows; 0.125), `lease` (``"7d"``), `latest` (the label of a row is its latest measurement, not
             the mean), and, as for `nextbatch.select`, `weights`, `seed`, `hidden`, `activation`,
             `epochs`, `ensemble`, `categorical`, `keep`, `missing`, `cost`, `budget`, `cost_aware`,
@@ -594,7 +594,7 @@ def _transport(where: Where, name: str, token: str | None, person: str | None) -
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # the system does not say
+    except (ImportError, KeyError, OSError):  # the system does not know
         return ""
 
 
@@ -611,7 +611,7 @@ def _key(request: str | None) -> str:
 
 
 def _name_by_index(table: Table) -> str | None:
-    """Name the rows of a pandas frame by its index, if that says more than their numbers."""
+    """Name the rows of a pandas frame by its index, unless that only counts them."""
     if table.index is None:
         return None
     name = str(table.index.name or "index")
@@ -667,7 +667,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def _duration(lease: Lease) -> str:
-    """Return a lease as the program reads it; negative means without end, and empty as the settings say."""
+    """Return a lease as the program reads it; negative means without end, and empty means the default of the settings."""
     if lease is None:
         return ""
     if lease == "never":

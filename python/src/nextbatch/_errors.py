@@ -44,15 +44,15 @@ class TooLittleMemoryError(NextbatchError, MemoryError):
 
 
 class DeviceError(NextbatchError, RuntimeError):
-    """The GPU failed. The message has the driver's words and advice."""
+    """The GPU failed. The message contains the driver's message and advice."""
 
 
 class WorkerError(NextbatchError, RuntimeError):
-    """The program behind this package could not be started, ended in the middle, or has a fault."""
+    """The program behind this package could not be started, ended unexpectedly, or has a bug."""
 
 
 class ServiceError(NextbatchError, RuntimeError):
-    """A service could not be reached, did not accept the token, or has a fault."""
+    """A service could not be reached, did not accept the token, or has a bug."""
 
 
 class NextbatchWarning(UserWarning):

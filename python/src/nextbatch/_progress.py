@@ -1,4 +1,4 @@
-"""Bars that show how far a call is."""
+"""Bars that show the progress of a call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @contextmanager
 def reporter(progress: bool | Callable[[str, int, int], None]) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Give the function that is called with the progress: the user's own, bars, or none."""
+    """Yield the function that is called with the progress: the user's own, bars, or none."""
     if progress is False or progress is None:
         yield None
     elif progress is not True:

@@ -40,8 +40,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ensemble : int
         How many networks to train; predictions are their mean.
     folds : int, optional
-        Folds of cross-fitting, by which intervals are based on all rows: so many more trainings. 0
-        means none, and then intervals are based on the rows that are held out. None means 5 with
+        Folds of cross-fitting. Each fold is one more training, and intervals are then based on all
+        rows. 0 means no cross-fitting: intervals are based on the held-out rows. None means 5 with
         20 to 3000 rows, and otherwise 0.
     holdout : float, optional
         The share of the rows that is held out; None means 0.2, but at most 1024 rows.
@@ -62,7 +62,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The error of each network on the rows that were held out, in units of the labels; for several
         targets, with a column for each.
     intervals_ : str
-        How intervals are made.
+        How intervals are computed.
 
     Examples
     --------
@@ -151,8 +151,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return_std : bool
             Return standard deviations as well.
         return_interval : bool or float
-            Return intervals as well that hold the label with this probability; True means 0.9. That
-            supposes that the rows were drawn as those of the training.
+            Also return prediction intervals with this coverage; True means 0.9. The coverage holds
+            for rows that were drawn as those of the training.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tuple(shaped) if len(shaped) > 1 else shaped[0]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several targets are taken."""
+        """Tell scikit-learn that several targets are supported."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

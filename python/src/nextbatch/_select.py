@@ -69,7 +69,7 @@ def select(
     pool : array, tensor or DataFrame, optional
         The candidates. Without it, they are the rows of `labelled` that have no label.
     n : int
-        How many rows to pick. With a `budget`, 0 means as many as it pays for.
+        How many rows to pick. With a `budget`, 0 means as many as fit into it.
     method : str, optional
         The method, as in ``"lcmd-tp:grad>sketch(512)"``, which is the default. The command
         ``nextbatch specs`` lists them.
@@ -296,7 +296,7 @@ def _add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
 
 
 def _same_columns(train: Table, tables: list[Table]) -> None:
-    """Refuse arrays that do not go together, whose columns have no names to tell them apart."""
+    """Reject arrays that do not match, because their columns have no names."""
     for t in tables:
         if bool(t.matrix_names) != bool(train.matrix_names):
             raise RequestError(f"labelled and {t.name} must both be arrays, or both be frames")
@@ -313,7 +313,7 @@ def _name_rows(
     candidates = pool or train
     if candidates.index is None:
         return None, _numbers
-    # The worker takes rows of equal name for the same row, so the index of two frames can be
+    # The worker treats rows of equal name as the same row, so the index of two frames can be
     # used only if no row of one has the name of a row of the other.
     if pool is None or train.index is None or not train.index.isin(pool.index).any():
         name = str(candidates.index.name or "index")

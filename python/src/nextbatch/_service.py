@@ -26,7 +26,7 @@ WAITS = (0.1, 0.3, 1.0, 3.0)
 _TIMEOUT = 60.0  # seconds without a byte
 _PAGE = 1000  # events at a time
 _PREDICTIONS = 100_000  # rows at a time
-_POLL = (0.02, 0.5)  # seconds between two looks at a job, growing
+_POLL = (0.02, 0.5)  # seconds between two checks of a job, growing
 _RESTARTS = 5  # of the service during one job
 
 _PATHS = {
@@ -36,7 +36,7 @@ _LISTS = ("tell", "correct", "fail", "return", "retire")  # what is wrong with t
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses to follow: a token is for the service that it was given for."""
+    """Rejects redirects: a token must only be sent to the service that it is for."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -143,7 +143,7 @@ class Service:
         return "/v1/campaigns/" + urllib.parse.quote(self.name, safe="") + rest
 
     def _job(self, path: str, body: Body | None, request: str, report: Progress | None) -> Body:
-        """Start a job and wait for its end. A service that was restarted has forgotten it and is asked again."""
+        """Start a job and wait for its end. If a restarted service no longer knows the job, start it again."""
         for _ in range(_RESTARTS):
             job: Body = self._send("POST", self._path(path), body=body, key=request)
             try:
@@ -163,7 +163,7 @@ class Service:
         raise ServiceError(f"{self.address} was restarted {_RESTARTS} times while it worked on a request")
 
     def _watch(self, job: Body, report: Progress | None) -> Body | None:
-        """Wait for the end of a job. None means that the service does not know it any more."""
+        """Wait for the end of a job. None means that the service no longer knows it."""
         wait, longest = _POLL
         while job["state"] == "running":
             if report is not None and job["progress"]["of"]:
@@ -239,7 +239,7 @@ class Service:
 
 
 class NotFoundError(RequestError):
-    """There is no such campaign, or the service has forgotten the job."""
+    """There is no such campaign, or the service no longer knows the job."""
 
 
 def _problem(error: urllib.error.HTTPError) -> Body:

@@ -45,7 +45,7 @@ class Table:
 
 
 def is_frame(data: object, module: str) -> bool:
-    """Whether the data are a frame of a module, which is not imported for the question."""
+    """Whether the data are a frame of a module, which is not imported to find out."""
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(data, loaded.DataFrame)
 

@@ -1,4 +1,4 @@
-"""How requests about a campaign get to where it is: by way of the worker, or over HTTP (_service.py)."""
+"""How requests about a campaign are sent: through the worker, or over HTTP (_service.py)."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Worker:
         return message
 
     def _cancel(self, kind: str) -> None:
-        """Cancel the request and wait for the end of it, so that its answer is not taken for another."""
+        """Cancel the request and wait for its end, so that its answer is not mistaken for another."""
         try:
             self._outbox.put(_frames.encode(self._number, "cancel", None))
             self._answer(kind, None)
@@ -225,7 +225,7 @@ class Worker:
 
 
 def _options() -> list[str]:
-    """Return the options that say where the worker computes and in how much memory, if the environment says so."""
+    """Return the options for the device and the memory of the worker that the environment sets."""
     device, memory = os.environ.get("NEXTBATCH_DEVICE"), os.environ.get("NEXTBATCH_MAX_MEMORY")
     return (["--device", device] if device else []) + (["--max-memory", memory] if memory else [])
 
@@ -280,7 +280,7 @@ def close() -> None:
 
 
 def _forked() -> None:
-    """In a forked process, forget the worker of the parent."""
+    """In a forked process, drop the worker of the parent."""
     global _worker, _lock, _busy
     if _worker is not None:
         _worker.abandon()

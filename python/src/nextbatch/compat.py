@@ -175,7 +175,7 @@ def _tensor(rows: Any) -> Any:
 
 
 def _leading_sketch(kernel: str, transforms: list[Any]) -> tuple[int | None, list[Any]]:
-    """Split off a sketch of gradients, which is never more than it has to be in memory."""
+    """Split off a sketch of gradients, so that the full gradients are never in memory."""
     if kernel == "grad" and transforms and transforms[0][0] in ("rp", "sketch"):
         return int(transforms[0][1][0]), transforms[1:]
     return None, transforms

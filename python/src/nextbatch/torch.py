@@ -34,8 +34,8 @@ def features(
     """Return features whose inner products are a kernel of a trained module.
 
     The features of a row are the gradient of the module's output with respect to its parameters
-    (``"grad"``), or to those of its last layer (``"ll"``). Two rows are alike if a step of training on
-    one moves the prediction for the other.
+    (``"grad"``), or to those of its last layer (``"ll"``). Two rows are similar if a step of training
+    on one changes the prediction for the other.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def features(
     kernel : {"ll", "grad"}
         Which parameters.
     sketch : int or None
-        To how many features a random projection reduces them. Features that are not more than that,
-        as those of ``"ll"`` often are, stay as they are; None keeps all.
+        The number of features after a random projection. If there are no more than that to begin
+        with, as often for ``"ll"``, they stay as they are; None keeps all.
     seed : int
         Of the projection. Compute the features of labelled rows and of candidates with the same seed,
         or in one call.

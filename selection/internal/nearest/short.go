@@ -55,7 +55,7 @@ const (
 	leastReach = 1e-12
 )
 
-// Pays says when short rows pay; tests change it.
+// Pays determines when short rows pay; tests change it.
 var Pays = struct {
 	Work  int     // features that the plain version must read at least, so that finding out is cheap
 	Reads float64 // at most this share of them may be read with short rows
@@ -207,7 +207,7 @@ func (h *Shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) 
 	})
 }
 
-// backward visits n rows, so many at a time, the last first.
+// backward visits n rows in blocks, the last block first.
 func backward(n, block int, visit func(from, to int)) {
 	for to := n; to > 0; to -= block {
 		visit(max(0, to-block), to)
@@ -215,7 +215,7 @@ func backward(n, block int, visit func(from, to int)) {
 }
 
 // reads estimates the share of the features of all pairs that is read with short
-// rows and so many centres, from pairs of the rows. Scattered reads count twice.
+// rows and count centres, from pairs of the rows. Scattered reads count twice.
 func (h *Shortener[T]) reads(rows matrix.Dense[T], count int) float64 {
 	const tried = 32
 	step := max(1, rows.Rows/max(1, count))

@@ -39,7 +39,7 @@ type Covariance struct {
 	dots      []float64             // scratch
 }
 
-// New returns S = I for so many features. Long computations end when cancelled holds.
+// New returns S = I for dim features. Long computations end when cancelled holds.
 func New(team *linalg.Team, cancelled func() bool, dim int, sigma2 float64) *Covariance {
 	return &Covariance{Dim: dim, Sigma2: sigma2, team: team, cancelled: cancelled}
 }
@@ -164,7 +164,7 @@ func (s *Covariance) Apply(dst, x []float64) {
 }
 
 const (
-	manyChanges = 64 // from so many changes on, several threads pay
+	manyChanges = 64 // several threads pay from this number of changes on
 	columnPiece = 64 // columns that a thread adds the changes to at a time
 )
 

@@ -29,7 +29,7 @@ import (
 
 const (
 	settledRows = 16      // at least this many rows are updated at a time
-	askedRows   = 1 << 13 // of a file, at most so many are asked for at a time
+	askedRows   = 1 << 13 // at most this many rows of a file are requested at a time
 	// The cost of updating a row, in units of one of the steps that it lacks. In a
 	// step that is done for all rows at once, a row costs 5/2.
 	rowWork = 15
@@ -37,9 +37,9 @@ const (
 	// done for all rows, for pauseSteps steps at first, and longer each time.
 	shortLife  = 8
 	pauseSteps = 16
-	// A row of a file that is read by itself costs as much as so many in sequence.
+	// A row of a file that is read by itself costs as much as this many in sequence.
 	scatteredRead = 32
-	// In one of so many passes over a file the bounds learn its rows again. Such a pass takes two
+	// In one of this many passes over a file the bounds learn its rows again. Such a pass takes two
 	// to three times as long as one that updates them alone.
 	readsToLearn = 5
 )

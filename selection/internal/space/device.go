@@ -138,8 +138,8 @@ func (a *deviceAnswers) pick(row int) (added bool) {
 	return true
 }
 
-// forget drops the answers. Rows that the device has taken, but nobody picked, are as before;
-// what it has added must be computed anew.
+// forget drops the answers. Rows that the device has taken but that were not picked are as
+// before; what it has added must be recomputed.
 func (a *deviceAnswers) forget(mark func(row int)) {
 	for i := range len(a.list) - 1 {
 		mark(a.list[i].Row)

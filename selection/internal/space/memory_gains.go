@@ -103,7 +103,7 @@ func (f *memoryNearest[T]) gainsByKernel(rows matrix.Dense[T], diag []T) (matrix
 	})
 }
 
-// sumRuns adds up runs of so many rows.
+// sumRuns adds up every run of consecutive rows; run is their number.
 func sumRuns(parts matrix.Dense[float64], run int) matrix.Dense[float64] {
 	sums := matrix.New[float64](linalg.Pieces(parts.Rows, run), parts.Cols)
 	for i := range parts.Rows {

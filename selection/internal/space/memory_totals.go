@@ -127,7 +127,7 @@ func (f *memoryTotals[T]) catchUp(row int, phi []float64) {
 	}
 }
 
-// togetherRows are so many rows that their features stay in the first cache while the
+// togetherRows is a number of rows whose features stay in the first cache while the
 // vectors of all steps pass by.
 const togetherRows = 8
 

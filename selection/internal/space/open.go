@@ -21,7 +21,7 @@ type Source[T matrix.Float] struct {
 	Use
 }
 
-// Use says what a method does with rows.
+// Use describes what a method does with rows.
 type Use struct {
 	Method   string // its name
 	AnyUnit  bool   // its picks do not change if all features are multiplied by one number

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	blocksAhead  = 4 // so many blocks are read before they are visited
-	fetchedParts = 4 // of a block are read at the same time
+	blocksAhead  = 4 // blocks that are read before they are visited
+	fetchedParts = 4 // parts of a block that are read at the same time
 )
 
 // PassNumbers is how many numbers a block of a pass has. Tests set it.
@@ -41,7 +41,7 @@ func (w *rowsInFloat64) convertBlocksInOrder(stop func() bool, team *linalg.Team
 	p.visitConverted(p.inOrder(), stop, team, visit)
 }
 
-// blockPass is a pass over all rows, so many at a time.
+// blockPass is a pass over all rows, one block at a time.
 type blockPass struct {
 	of      *rowsInFloat64
 	rows    int    // of a block

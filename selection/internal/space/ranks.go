@@ -60,7 +60,7 @@ func Agree(ctx context.Context, ranks place.Ranks, err error) error {
 	return r.agree(err)
 }
 
-// Meet finds out how many rows each rank has, and whether all of them solve one problem with
+// Meet determines how many rows each rank has, and whether all of them solve one problem with
 // the same numbers: a hash of the embedded rows that each holds, and one of all else.
 func Meet(ctx context.Context, ranks place.Ranks, rows, cols int, embedded, other int64) (*Network, error) {
 	r := &Network{Ranks: ranks, ctx: ctx}
@@ -125,7 +125,7 @@ func (r *Network) holder(row int) int {
 	return r.Size() - 1
 }
 
-// lose remembers that the connection failed. Nothing is sent after that.
+// lose records that the connection failed. Nothing is sent after that.
 func (r *Network) lose(err error) {
 	if err != nil && r.failed == nil {
 		r.failed = fmt.Errorf("%w: rank %d of %d: %w", place.ErrLost, r.Rank(), r.Size(), err)
@@ -374,7 +374,7 @@ func (f *rankRows[T]) Largest() (Found, error) {
 	return f.bestRow(func() (Found, error) { return f.part.Largest() })
 }
 
-// perCost divides a score by the cost of its row, if scores are to be divided.
+// perCost divides a score by the cost of its row, if the problem asks for that.
 func (s *space[T]) perCost(row int, score float64) float64 {
 	if s.price == nil || row < 0 {
 		return score

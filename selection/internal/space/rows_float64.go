@@ -120,7 +120,7 @@ func (l loan) end() {
 	}
 }
 
-// borrow returns memory for so many rows.
+// borrow returns memory for the given number of rows.
 func (w *rowsInFloat64) borrow(rows int) (matrix.Dense[float64], loan) {
 	buffer := w.buffers.Get().(*[]float64)
 	if need := rows * w.Cols; len(*buffer) < need {

@@ -35,15 +35,15 @@ type Rows interface {
 	Numbers
 	Searches
 
-	// Mark says whether a row may be picked, and whether it is in the batch. An
+	// Mark sets whether a row may be picked, and whether it is in the batch. An
 	// implementation may collect marks until the next call that needs them.
 	Mark(row int, open, selected bool)
-	// GoAhead says how many rows will be picked before any other decision: 0 if a pick
+	// GoAhead sets how many rows will be picked before any other decision: 0 if a pick
 	// may close other rows. Devices do these steps by themselves.
 	GoAhead(steps int)
 	// AgreeToEnd is Cancelled at the start of a step, where ranks tell each other.
 	AgreeToEnd() bool
-	// Ended returns why the selection cannot go on: the context's error, or one of
+	// Ended returns why the selection cannot continue: the context's error, or one of
 	// another rank.
 	Ended() error
 	// Device returns the name of the device that has the rows, or why they are not on the
@@ -59,7 +59,7 @@ type Rows interface {
 type Numbers interface {
 	PoolSize() int
 	TrainSize() int
-	HasTarget() bool // the batch is to represent another distribution than the pool's
+	HasTarget() bool // the batch should represent another distribution than the pool's
 	Explicit() bool  // rows are features, whose inner product is the kernel
 	Cols() int       // of a row
 	Cancelled() bool // the context has ended
@@ -130,7 +130,7 @@ type Centres interface {
 	Sums(first, clusters int) []Sum
 	// Sum adds the unselected rows of the clusters from label first on to sums.
 	Sum(sums []Sum, first int)
-	// OtherTarget reports whether the batch is to represent other rows than the pool.
+	// OtherTarget reports whether the batch should represent other rows than the pool.
 	OtherTarget() bool
 	// TargetSums is Sums over these rows.
 	TargetSums(first, clusters int) []Sum

@@ -91,7 +91,7 @@ func (s *space[T]) AgreeToEnd() bool {
 	return s.Cancelled()
 }
 
-// Ended returns why the selection cannot go on: the context's error, or one of another
+// Ended returns why the selection cannot continue: the context's error, or one of another
 // rank.
 func (s *space[T]) Ended() error {
 	if s.ranks != nil {
@@ -164,7 +164,7 @@ func (s *space[T]) PoolSize() int {
 // TrainSize is the number of training rows.
 func (s *space[T]) TrainSize() int { return s.train.rows.Rows }
 
-// HasTarget reports whether the batch is to represent another distribution than the pool's.
+// HasTarget reports whether the batch should represent another distribution than the pool's.
 func (s *space[T]) HasTarget() bool { return s.weights != nil || s.target.rows.Rows > 0 }
 
 // Cols is the number of features.
@@ -184,10 +184,10 @@ func (s *space[T]) Covariance(sigma2 float64) *posterior.Covariance {
 // Device returns the name of the device that has the rows, or why they are not on one.
 func (s *space[T]) Device() (name, note string) { return s.device, s.note }
 
-// Mark says whether a row may be picked, and whether it is selected.
+// Mark sets whether a row may be picked, and whether it is selected.
 func (s *space[T]) Mark(row int, open, selected bool) { s.rows.Mark(row, open, selected) }
 
-// GoAhead says how many rows will be picked before any other decision.
+// GoAhead sets how many rows will be picked before any other decision.
 func (s *space[T]) GoAhead(steps int) { s.ahead = steps }
 
 // Close frees what the rows have elsewhere.

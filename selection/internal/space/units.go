@@ -40,7 +40,7 @@ func rangeOf[T matrix.Float]() unitRange {
 // rescale scales the features to a range where squared distances are safe. It leaves
 // features unchanged that cannot be scaled there: those that are all zero or not
 // finite, and those whose magnitudes differ so much that no unit fits both. Rows in a
-// file would have to be written once more; they are refused.
+// file would have to be written once more; they are rejected.
 func (s *space[T]) rescale() error {
 	norm, safe := s.overRanks(s.largestNorm()), rangeOf[T]()
 	if norm >= safe.least && norm <= safe.most {

@@ -1,4 +1,4 @@
-// Where the map is looked at from, and which points a gesture means.
+// The view of the map, and which points a gesture selects.
 
 /** Data coordinates of the middle of the view, and pixels per unit of data. */
 export interface Camera { x: number; y: number; scale: number }

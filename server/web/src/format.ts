@@ -32,7 +32,7 @@ function superscript(n: number): string {
   return String(n).replace(/./g, c => c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'.charAt(Number(c)))
 }
 
-/** An input of a row, in full: people compare it with what stands on the flask. */
+/** An input of a row, in full: people compare it with the label on the flask. */
 export function exact(v: number): string {
   return minus(Number.isInteger(v) && Math.abs(v) < 1e15 ? String(v) : String(Number(v.toPrecision(12))))
 }

@@ -10,7 +10,7 @@ import type { Job } from './types'
 const often = 2000 // milliseconds between questions
 const seldom = 30000 // at most, while the connection is lost
 
-/** Whether an answer says nothing about what became of the request: none came, or a proxy made it up. */
+/** Whether an answer does not show the outcome of the request: there was none, or it came from a proxy. */
 export function isLost(error: unknown): boolean {
   return error instanceof Problem && [0, 502, 504].includes(error.status)
 }

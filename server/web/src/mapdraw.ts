@@ -17,7 +17,7 @@ export interface Painter {
 
 export interface Stamp { offsets: { dx: number; dy: number; cover: number }[]; radius: number }
 
-const full = 16 // parts of a pixel; with so few, mixing stays within 32 bits
+const full = 16 // parts of a pixel; with 16 of them, mixing stays within 32 bits
 
 /** A disc in device pixels. Its edges are smooth or, which takes a quarter of the time, crisp. */
 export function disc(radius: number, crisp = false): Stamp {

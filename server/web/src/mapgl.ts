@@ -5,7 +5,7 @@ import type { Layer, Painter } from './mapdraw'
 // where the camera is.
 
 // The camera's place comes in two parts, because one of 32 bits would make points jump about
-// when they are looked at closely.
+// when they are enlarged.
 const vertexText = `
 attribute vec2 place;
 attribute vec4 colour;

@@ -1,4 +1,4 @@
-// The rule that says when a campaign has labels enough, such as rmse<0.5 or gain<1%. It is kept
+// The rule for when a campaign has enough labels, such as rmse<0.5 or gain<1%. It is kept
 // in this browser for each campaign.
 
 export type Measure = 'rmse' | 'mae' | 'q95' | 'gain'

@@ -28,7 +28,7 @@ export function useLoad<T>(load: () => Promise<T>, keys: readonly unknown[]): Lo
   return { ...state, reload: useCallback(() => setTurn(n => n + 1), []) }
 }
 
-/** Calls the function every so many seconds while the page is visible. */
+/** Calls the function at intervals of the given seconds while the page is visible. */
 export function useEvery(seconds: number, call: () => void): void {
   const kept = useRef(call)
   kept.current = call
