@@ -192,6 +192,14 @@ func gramOf[T matrix.Float](ctx context.Context, c *compose.Composer, k kernel.K
 	})
 }
 
+// Numbers of rows in a picture of a batch: those that it shows besides the picks, and those
+// from which a Plane is computed.
+const (
+	ShownCandidates = 2000
+	ShownLabelled   = 1000
+	PlaneSample     = 512
+)
+
 // Plane projects the rows onto the first two principal directions of the spec's
 // kernel, which are computed from the sample; the method does not matter. If it uses
 // no kernel, the inputs themselves are projected. The rows must be scaled as those of

@@ -28,9 +28,6 @@ type Map struct {
 	Warnings    []string
 }
 
-// mapSample is the number of rows that the directions are computed from.
-const mapSample = 512
-
 // Map places at most the given number of rows in a plane, with predictions for them. It uses the kept
 // network, or trains one. Rows that failed, were retired or lack inputs are not shown. Of the
 // ask, only the functions and the trainer have an effect.
@@ -150,7 +147,7 @@ func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, used spec.Spec, p
 	problem.Progress = nil
 	known := problem.Train.SelectRows(p.train)
 	rows := matrix.Stack(known, problem.Pool.SelectRows(p.pool))
-	sample := make([]int, min(rows.Rows, mapSample))
+	sample := make([]int, min(rows.Rows, nextbatch.PlaneSample))
 	for i := range sample {
 		sample[i] = i * rows.Rows / len(sample)
 	}

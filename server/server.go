@@ -28,12 +28,12 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 
-	MaxUpload int64  // bytes of an uploaded table; 0 means 4 GiB
+	MaxUpload int64  // bytes of an uploaded table; 0 means DefaultUpload
 	MaxMemory int64  // bytes that all uploaded tables may take while they are read; 0 means no limit
 	Scratch   string // folder for uploads while they are read; empty means the system's
 	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
 	Threads   int    // that jobs compute with; 0 means GOMAXPROCS. See JobsAtOnce
-	Rate      int    // requests per second that each token may make; 0 means 2,000
+	Rate      int    // requests a second that each token may make; 0 means DefaultRate
 
 	Device device.Device // that jobs compute on; nil means the CPU
 	// Available returns how many bytes are available for jobs; 0 or a nil function means no limit. A job
@@ -44,11 +44,15 @@ type Options struct {
 	BehindProxy bool // a proxy in front reports where requests come from
 }
 
+// What options mean that are not set.
 const (
-	defaultUpload = 4 << 30
-	defaultRate   = 2000
-	listBytes     = 128 << 20
-	resultBytes   = 32 << 20
+	DefaultUpload = 4 << 30
+	DefaultRate   = 2000
+)
+
+const (
+	listBytes   = 128 << 20
+	resultBytes = 32 << 20
 )
 
 // Server answers requests about the campaigns of a store. It is an http.Handler.
@@ -87,8 +91,8 @@ type Server struct {
 
 // New returns a server, which resumes the jobs that the last one left. Close ends them.
 func New(o Options) *Server {
-	o.MaxUpload = cmp.Or(o.MaxUpload, defaultUpload)
-	o.Rate = cmp.Or(o.Rate, defaultRate)
+	o.MaxUpload = cmp.Or(o.MaxUpload, DefaultUpload)
+	o.Rate = cmp.Or(o.Rate, DefaultRate)
 	files, err := pageFiles(web.Files())
 	if err != nil {
 		panic(err) // they are part of the binary

@@ -206,24 +206,16 @@ func (c *call) pick(r nextbatch.Request, plot bool) (any, error) {
 	return result, nil
 }
 
-// Rows that a picture shows besides the picks, and those that its directions are
-// computed from.
-const (
-	shownCandidates = 2000
-	shownLabelled   = 1000
-	planeSample     = 512
-)
-
 // plane adds three arrays to the answer: the coordinates of candidates, of labelled
 // rows and of the picks in the principal plane of the kernel.
 func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result) error {
 	p := plan.Problem()
 	p.Progress = nil
 	sets := []matrix.Dense[float32]{
-		p.Pool.SelectRows(spread(p.Pool.Rows, shownCandidates)), p.Train.SelectRows(spread(p.Train.Rows, shownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
+		p.Pool.SelectRows(spread(p.Pool.Rows, nextbatch.ShownCandidates)), p.Train.SelectRows(spread(p.Train.Rows, nextbatch.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
 	}
 	rows := matrix.Stack(sets...)
-	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(spread(sets[0].Rows+sets[1].Rows, planeSample)), rows)
+	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(spread(sets[0].Rows+sets[1].Rows, nextbatch.PlaneSample)), rows)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 // Network is a graph that has been checked and is ready to run. It takes rows of raw
@@ -45,8 +46,8 @@ type Options struct {
 
 	// SigmaW and SigmaB are σ_w and σ_b of the kernels: weights count as σ_w/√d times
 	// those in neural tangent parametrization, biases as σ_b. Zero means those that
-	// nextbatch wrote into the file or else those of the paper, 0.2 and 0.2, or 0.5 and
-	// 1 with smooth activations.
+	// nextbatch wrote into the file or else those of the paper, which has others for
+	// smooth activations (network.Architecture).
 	SigmaW, SigmaB float64
 }
 
@@ -92,10 +93,11 @@ func newNetwork(m *modelProto, o Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	net.sigmaW, net.sigmaB = 0.2, 0.2
+	paper := network.ReLUPreset().Architecture
 	if net.uses(smooth) && !net.uses(kinked) {
-		net.sigmaW, net.sigmaB = 0.5, 1
+		paper = network.SiLUPreset().Architecture
 	}
+	net.sigmaW, net.sigmaB = paper.SigmaW, *paper.SigmaB
 	if err := net.readMetadata(m.metadata); err != nil {
 		return nil, err
 	}

@@ -19,14 +19,6 @@ import (
 	"github.com/nextbatch/nextbatch/report"
 )
 
-// The picture on the page shows the picks and at most mapCandidates other candidates and
-// mapLabelled labelled rows; its directions are computed from mapSample of them.
-const (
-	mapCandidates = 2000
-	mapLabelled   = 1000
-	mapSample     = 512
-)
-
 // writePage writes the page about the batch.
 func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 	page, err := s.describe(ctx, r)
@@ -60,7 +52,7 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 		}
 		page.Picks = append(page.Picks, pick)
 	}
-	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, mapCandidates), s.shown("report labelled", problem.Train.Rows, mapLabelled)
+	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, nextbatch.ShownCandidates), s.shown("report labelled", problem.Train.Rows, nextbatch.ShownLabelled)
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -115,7 +107,7 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 	p := s.plan.Problem()
 	p.Progress = nil
 	rows := matrix.Stack(p.PoolRows(candidates), p.Train.SelectRows(labelled), p.PoolRows(picks))
-	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), mapSample))
+	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), nextbatch.PlaneSample))
 	plane, err := nextbatch.Plane(ctx, s.request.Spec, p, sample, rows)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,9 +79,9 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody betwe
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
 	flags.BoolVar(&s.behindProxy, "behind-proxy", false, "listen beyond this machine without TLS, because a proxy in front encrypts")
 	flags.StringVar(&s.tokens, "tokens", "", "file of tokens (default tokens.db beside the campaign file)")
-	flags.StringVar(&s.maxUpload, "max-upload", "4GiB", "size of the largest table to accept")
+	flags.StringVar(&s.maxUpload, "max-upload", strconv.Itoa(server.DefaultUpload>>30)+"GiB", "size of the largest table to accept")
 	flags.StringVar(&s.results, "results", "", "results of 'nextbatch bench run' to show: a file, a folder with some, or postgres://…")
-	flags.IntVar(&s.rate, "rate", 2000, "requests per second that each token may make")
+	flags.IntVar(&s.rate, "rate", server.DefaultRate, "requests per second that each token may make")
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "log errors only")
 	return c
 }

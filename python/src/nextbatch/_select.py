@@ -18,12 +18,14 @@ from ._tables import Table
 
 ProgressArgument = bool | Callable[[str, int, int], None]
 
+_ROWS = 256  # of a batch, unless the caller says how many
+
 
 def select(
     labelled: Any,
     y: Any,
     pool: Any = None,
-    n: int = 256,
+    n: int = _ROWS,
     method: str | None = None,
     *,
     seed: int = 0,
@@ -171,7 +173,7 @@ def select(
 def select_features(
     train: Any,
     pool: Any,
-    n: int = 256,
+    n: int = _ROWS,
     method: str | None = None,
     *,
     target: Any = None,
