@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,6 +250,28 @@ func TestTimeout(t *testing.T) {
 		if r.Finished() == (r.Failure == "no round was finished within 2s") {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// TestNoRunIsTakenAfterTheEnd: a run that ends with the context is free again at once, and is not taken again.
+func TestNoRunIsTakenAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	s := joined(t, postgrestest.Schema(t), storetest.Runs(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := atomic.Int32{}
+	const jobs = 16
+	err := s.Work(ctx, jobs, false, func(ctx context.Context, _ *benchmark.Claim) error {
+		cancel()
+		if begun.Add(1) > jobs {
+			return &benchmark.StoreError{Reason: "taken after the end"} // the run stays ours
+		}
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the work ended with %v", err)
+	}
+	if n := number(t, s, "SELECT count(*) FROM benchmark_runs WHERE NOT queued OR owner IS NOT NULL"); n != 0 {
+		t.Errorf("%d runs are not free", n)
 	}
 }
 

@@ -81,9 +81,10 @@ func (q *queue) distribute(ctx context.Context, wait bool) error {
 	}
 }
 
-// turn starts as many runs as this process has jobs for, and frees those of lost processes.
+// turn starts as many runs as this process has jobs for, and frees those of lost processes. Once the context has
+// ended it takes none: they would be free again at once, and taken again without end.
 func (q *queue) turn(ctx context.Context, wait bool, suspects map[holder]time.Time) error {
-	for q.underWay() < q.jobs {
+	for ctx.Err() == nil && q.underWay() < q.jobs {
 		claim, err := q.take()
 		if err != nil {
 			return err
