@@ -2,8 +2,8 @@ package network
 
 import "fmt"
 
-// Choice is what users choose about networks, in the form in which flags, arguments of Python
-// functions and settings of benchmarks spell it. Their defaults are those of DefaultChoice.
+// Choice is what users choose about networks, in the form in which flags and arguments of Python
+// functions spell it. Their defaults are those of DefaultChoice.
 type Choice struct {
 	Hidden     []int  `json:"hidden"` // widths of the hidden layers; nil means the default
 	Activation string `json:"activation"`
