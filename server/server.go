@@ -33,7 +33,7 @@ type Options struct {
 	Scratch   string // folder for uploads while they are read; empty means the system's
 	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
 	Threads   int    // that jobs compute with; 0 means GOMAXPROCS. See JobsAtOnce
-	Rate      int    // requests a second that each token may make; 0 means DefaultRate
+	Rate      int    // requests per second that each token may make; 0 means DefaultRate
 
 	Device device.Device // that jobs compute on; nil means the CPU
 	// Available returns how many bytes are available for jobs; 0 or a nil function means no limit. A job
