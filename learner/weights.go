@@ -2,6 +2,7 @@ package learner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -15,39 +16,89 @@ const MostCandidates = 12
 // with 64 and 256 labels, 0 and 3 gave the same errors, and 30 gave up to 1 % more.
 const shrinkage = 3
 
-// blendWeights returns the weights that minimise
+// usualErrors is the share of the rows whose squared errors count in full, and passes how often
+// the others are found anew.
+const (
+	usualErrors = 0.9
+	passes      = 8
+)
+
+// blendWeights returns the weights for candidates whose errors on n rows are the columns of E. Large
+// errors of the blend count like Huber's loss counts them, by their size instead of its square: in small
+// samples a few rows would otherwise decide. On sixteen real tables with 64 and 256 labels this
+// lowered the error by 1 %. The weights are those of least squares with rows weighted by
+//
+//	min(1, q/|E·w|),   q the 90 % quantile of |E·w|,
+//
+// where w are the weights of the pass before.
+func blendWeights(errors matrix.Dense[float64]) []float64 {
+	w := leastSquares(errors)
+	weighted, sizes := matrix.New[float64](errors.Rows, errors.Cols), make([]float64, errors.Rows)
+	for range passes {
+		for i := range sizes {
+			sizes[i] = math.Abs(blended(errors.Row(i), w))
+		}
+		sorted := slices.Sorted(slices.Values(sizes))
+		usual := sorted[int(usualErrors*float64(len(sorted)-1))]
+		for i, size := range sizes {
+			share := 1.0
+			if size > usual {
+				share = math.Sqrt(usual / size)
+			}
+			for k, e := range errors.Row(i) {
+				weighted.Set(i, k, share*e)
+			}
+		}
+		w = leastSquares(weighted)
+	}
+	return w
+}
+
+// blended returns the weighted sum of the errors of candidates on a row.
+func blended(errors, weights []float64) (sum float64) {
+	for k, w := range weights {
+		sum += w * errors[k]
+	}
+	return sum
+}
+
+// leastSquares returns the weights that minimise
 //
 //	wᵀ·G·w + λ·‖w - e_b‖²,   G = EᵀE,   λ = shrinkage·G_bb/n
 //
-// over w ≥ 0 with Σ w = 1, where column k of E holds the errors of candidate k on n rows: since
-// the weights sum to 1, the errors of the blend are E·w. With r candidates it solves the
-// equations of each of the 2^r - 1 sets that may have weight, and takes the best
-// solution without a negative weight, which is exact.
-func blendWeights(errors matrix.Dense[float64]) []float64 {
+// over w ≥ 0 with Σ w = 1: since the weights sum to 1, the errors of the blend are E·w. With r
+// candidates it solves the equations of each of the 2^r - 1 sets that may have weight, and takes
+// the best solution without a negative weight, which is exact.
+func leastSquares(errors matrix.Dense[float64]) []float64 {
 	g := gram(errors)
-	best := 0
-	for k := range g.Rows {
-		if g.At(k, k) < g.At(best, best) {
-			best = k
-		}
-	}
+	best := lowest(g)
 	only := make([]float64, g.Rows)
 	only[best] = 1
 	pull := shrinkage * g.At(best, best) / float64(errors.Rows)
 	if !(pull > 0) { // the best candidate makes no error at all
 		return only
 	}
-	found, lowest := only, objective(g, only, best, pull)
+	found, least := only, objective(g, only, best, pull)
 	for set := 1; set < 1<<g.Rows; set++ {
 		w, ok := solveOn(g, set, best, pull)
 		if !ok {
 			continue
 		}
-		if v := objective(g, w, best, pull); v < lowest*(1-1e-12) {
-			found, lowest = w, v
+		if v := objective(g, w, best, pull); v < least*(1-1e-12) {
+			found, least = w, v
 		}
 	}
 	return found
+}
+
+// lowest returns the candidate with the lowest sum of squared errors.
+func lowest(g matrix.Dense[float64]) (best int) {
+	for k := range g.Rows {
+		if g.At(k, k) < g.At(best, best) {
+			best = k
+		}
+	}
+	return best
 }
 
 func gram(e matrix.Dense[float64]) matrix.Dense[float64] {

@@ -25,14 +25,8 @@ func errorsOf(seed uint64, rows, candidates int) matrix.Dense[float64] {
 func TestWeightsAreBest(t *testing.T) {
 	for seed := range uint64(20) {
 		e := errorsOf(seed, 30, 3)
-		w := blendWeights(e)
-		g := gram(e)
-		best := 0
-		for k := range 3 {
-			if g.At(k, k) < g.At(best, best) {
-				best = k
-			}
-		}
+		w, g := leastSquares(e), gram(e)
+		best := lowest(g)
 		pull := shrinkage * g.At(best, best) / 30
 		found := objective(g, w, best, pull)
 		const steps = 200
@@ -76,5 +70,21 @@ func TestWeightsAreShares(t *testing.T) {
 	}
 	if w := blendWeights(perfect); w[2] != 1 {
 		t.Errorf("a candidate without errors has weights %v", w)
+	}
+}
+
+// TestLargeErrorsDoNotDecide: one row on which the better candidate is far off does not give the other one
+// all the weight.
+func TestLargeErrorsDoNotDecide(t *testing.T) {
+	e := matrix.New[float64](50, 2)
+	r := rng.New(1, "large errors")
+	for i := range 50 {
+		e.Set(i, 0, 0.1*r.NormFloat64())
+		e.Set(i, 1, r.NormFloat64())
+	}
+	e.Set(7, 0, 20)
+	e.Set(7, 1, 0)
+	if plain, w := leastSquares(e), blendWeights(e); plain[0] > 0.5 || w[0] < 0.7 {
+		t.Errorf("the better candidate has the weight %v, and %v by least squares", w[0], plain[0])
 	}
 }
