@@ -1,6 +1,8 @@
 package selection
 
-// BAIT-F, the forward steps of bait.go, which has the formulas.
+// BAIT-F, the forward steps of bait.go, where c and v are defined:
+//
+//	NEXT  = argmax_{x in X_rem} v[x]/(c[x] + σ²)
 
 import (
 	"math"

@@ -1,8 +1,12 @@
 package selection
 
 // FrankWolfe (paper, "Frank-Wolfe optimization"): rows whose weighted sum of
-// features approximates Σ_{x in X_cand} φ(x). Two implementations:
-// frankwolfe_features.go and frankwolfe_kernel.go. A row whose features are all
+// features approximates that of all candidates,
+//
+//	min over w ≥ 0 of ‖Σ_{x in X_cand} φ(x) − Σ_{x in X_sel} w[x]·φ(x)‖²
+//
+// by steps towards one row each. Two implementations: frankwolfe_features.go and
+// frankwolfe_kernel.go. A row whose features are all
 // zero has no direction and is never picked.
 
 import (
