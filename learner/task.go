@@ -93,17 +93,6 @@ func (t *Task) others(fold int) []int {
 	return rows
 }
 
-// foldOf returns the fold of each row.
-func (t *Task) foldOf() []int {
-	of := make([]int, t.X.Rows)
-	for k, rows := range t.folds {
-		for _, row := range rows {
-			of[row] = k
-		}
-	}
-	return of
-}
-
 // pick returns some of the numbers.
 func pick(all []float64, rows []int) []float64 {
 	some := make([]float64, len(rows))
