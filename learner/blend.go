@@ -3,6 +3,8 @@ package learner
 import (
 	"context"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -21,8 +23,9 @@ type Blend struct {
 type Candidate struct {
 	Name   string
 	Weight float64
-	Error  float64 // root mean square on the labelled rows, out of fold; 0 if it was left out
-	Left   string  // why it was left out; empty if it was not
+	Error  float64  // root mean square on the labelled rows, out of fold; 0 if it was left out
+	Left   string   // why it was left out; empty if it was not
+	Notes  []string // as those of CrossFitted
 }
 
 // Fit cross-fits the learners and blends them.
@@ -43,16 +46,32 @@ func Fit(ctx context.Context, t Task, learners ...Learner) (*Blend, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", l.Name(), err)
 			}
-			crossed = append(crossed, fitted)
-			c.Error = rootMeanSquare(residuals(fitted.Held, t.Labels))
+			c.Notes = fitted.Notes
+			if e := rootMeanSquare(residuals(fitted.Held, t.Labels)); math.IsNaN(e) || math.IsInf(e, 0) {
+				c.Left = "its predictions are not finite"
+			} else {
+				c.Error = e
+				crossed = append(crossed, fitted)
+			}
 		}
 		b.Candidates = append(b.Candidates, c)
 	}
 	if len(crossed) == 0 {
-		return nil, fmt.Errorf("no learner takes %d labels", t.X.Rows)
+		return nil, fmt.Errorf("no learner could learn from %d labels: %s", t.X.Rows, b.reasons())
 	}
 	b.blend(crossed, t.Labels)
 	return b, nil
+}
+
+// reasons lists why candidates were left out.
+func (b *Blend) reasons() string {
+	var list []string
+	for _, c := range b.Candidates {
+		if c.Left != "" {
+			list = append(list, c.Name+": "+c.Left)
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // blend finds the weights, and keeps the candidates that have one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestThreadsChangeNothing(t *testing.T) {
 	task := made(40)
 	one, several := linalg.WithThreads(t.Context(), 1), linalg.WithThreads(t.Context(), 3)
 	a, b := fit(t, one, task, all()...), fit(t, several, task, all()...)
-	if !slices.Equal(a.Candidates, b.Candidates) {
+	if !reflect.DeepEqual(a.Candidates, b.Candidates) {
 		t.Errorf("one thread: %+v\nseveral: %+v", a.Candidates, b.Candidates)
 	}
 	if !slices.Equal(predict(t, one, a, task.Unlabelled), predict(t, several, b, task.Unlabelled)) {
@@ -136,17 +137,31 @@ func TestHeldRowsAreNotLearnt(t *testing.T) {
 	}
 }
 
+// TestDivergenceIsTold: networks that diverge are named, and take no part where they predict no numbers.
+func TestDivergenceIsTold(t *testing.T) {
+	wild := smoothNetwork()
+	wild.Options.Config.Architecture.Hidden, wild.Options.Config.Training.Epochs = []int{16}, 8
+	wild.Options.Config.Training.Rate = 1e30
+	b := fit(t, t.Context(), made(30), wild, Process{})
+	if c := b.Candidates[0]; len(c.Notes) == 0 || !strings.Contains(c.Notes[0], "fold 1 of 5") {
+		t.Errorf("the notes are %q", c.Notes)
+	}
+	if c := b.Candidates; c[0].Left == "" || c[0].Weight != 0 || c[1].Weight != 1 {
+		t.Errorf("the candidates are %+v", c)
+	}
+}
+
 // TestCategories: a category is one column for trees, whatever the number of its levels, and a value that is
 // missing is missing.
 func TestCategories(t *testing.T) {
 	columns := []Column{{First: 0, Width: 1, Mark: 5}, {First: 1, Width: 3, Category: true}, {First: 4, Width: 1, Category: true}}
-	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0, 1}})
+	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0.5, 1}})
 	got := folded(rows, columns)
 	if want := []float32{7, 1, 1}; !slices.Equal(got.Row(0), want) {
 		t.Errorf("the first row is %v, not %v", got.Row(0), want)
 	}
-	if r := got.Row(1); r[0] == r[0] || r[1] == r[1] || r[2] != 0 {
-		t.Errorf("the second row is %v; its first two values are missing", r)
+	if r := got.Row(1); r[0] == r[0] || r[1] == r[1] || r[2] == r[2] {
+		t.Errorf("the second row is %v; its values are missing", r)
 	}
 	task := made(30)
 	task.Columns = []Column{{First: 0, Width: 2, Category: true}, {First: 2, Width: 1}}
@@ -175,8 +190,8 @@ func TestErrors(t *testing.T) {
 	if _, err := Fit(t.Context(), made(30)); err == nil {
 		t.Error("no learner is no error")
 	}
-	if _, err := Fit(t.Context(), made(30), watched{left: "it is tired"}); err == nil {
-		t.Error("nobody takes the task, and there is no error")
+	if _, err := Fit(t.Context(), made(30), watched{name: "one", left: "it is tired"}); err == nil || !strings.Contains(err.Error(), "one: it is tired") {
+		t.Errorf("nobody takes the task, and the error is %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

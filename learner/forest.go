@@ -141,8 +141,14 @@ func (c Column) value(row []float32) float32 {
 	if c.Mark > 0 && row[c.Mark] != 0 {
 		return missing
 	}
-	if !c.Category || c.Width == 1 {
+	if !c.Category {
 		return row[c.First]
+	}
+	if c.Width == 1 {
+		if v := row[c.First]; v == 0 || v == 1 {
+			return v
+		}
+		return missing // an encoder puts it between the two levels
 	}
 	for k, v := range row[c.First : c.First+c.Width] {
 		if v == 1 {

@@ -35,6 +35,7 @@ func Candidates(labels int) []Learner {
 type CrossFitted struct {
 	Model Model
 	Held  []Prediction // of each labelled row, by a model that has not learnt from it
+	Notes []string     // what went wrong without ending the fit, such as a network that diverged
 }
 
 // Model predicts labels. It does not change, and may be used by several goroutines.

@@ -3,6 +3,7 @@ package learner
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -35,6 +36,9 @@ func (n Network) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
 		m, err := network.Fit(ctx, network.Sample{X: t.X.SelectRows(rest), Y: pick(t.Labels, rest), Unlabelled: t.Unlabelled}, o)
 		if diverged := (*network.DivergedError)(nil); m == nil || err != nil && !errors.As(err, &diverged) {
 			return nil, err
+		}
+		if err != nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("fold %d of %d: %v", k+1, len(t.folds), err))
 		}
 		list = append(list, ensemble{m})
 		predicted, err := ensemble{m}.Predict(ctx, t.X.SelectRows(held))
