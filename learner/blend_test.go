@@ -69,25 +69,25 @@ func TestThreadsChangeNothing(t *testing.T) {
 	}
 }
 
-// watched is a learner that notes which rows its models have learnt from.
-type watched struct {
+// biased is a learner whose predictions of the first input are all off by the same amount.
+type biased struct {
 	name string
 	off  float64 // the error of its predictions
 	left string
 }
 
-func (w watched) Name() string            { return w.name }
-func (w watched) Refuses(int, int) string { return w.left }
-func (w watched) Predict(_ context.Context, rows matrix.Dense[float32]) ([]Prediction, error) {
+func (b biased) Name() string            { return b.name }
+func (b biased) Refuses(int, int) string { return b.left }
+func (b biased) Predict(_ context.Context, rows matrix.Dense[float32]) ([]Prediction, error) {
 	list := make([]Prediction, rows.Rows)
 	for i := range list {
-		list[i] = Prediction{float64(rows.At(i, 0)) + w.off, 0.5}
+		list[i] = Prediction{float64(rows.At(i, 0)) + b.off, 0.5}
 	}
 	return list, nil
 }
-func (w watched) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
-	held, err := w.Predict(ctx, t.X)
-	return &CrossFitted{Model: w, Held: held}, err
+func (b biased) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
+	held, err := b.Predict(ctx, t.X)
+	return &CrossFitted{Model: b, Held: held}, err
 }
 
 // TestOwnLearners: two learners whose errors are opposite have equal weights, and their blend has no error;
@@ -97,7 +97,7 @@ func TestOwnLearners(t *testing.T) {
 	for i := range task.Labels {
 		task.Labels[i] = float64(task.X.At(i, 0))
 	}
-	b := fit(t, t.Context(), task, watched{name: "low", off: -1}, watched{name: "away", left: "too many labels"}, watched{name: "high", off: 1})
+	b := fit(t, t.Context(), task, biased{name: "low", off: -1}, biased{name: "away", left: "too many labels"}, biased{name: "high", off: 1})
 	if c := b.Candidates[1]; c.Left != "too many labels" || c.Weight != 0 {
 		t.Errorf("the one that left: %+v", c)
 	}
@@ -190,7 +190,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Fit(t.Context(), made(30)); err == nil {
 		t.Error("no learner is no error")
 	}
-	if _, err := Fit(t.Context(), made(30), watched{name: "one", left: "it is tired"}); err == nil || !strings.Contains(err.Error(), "one: it is tired") {
+	if _, err := Fit(t.Context(), made(30), biased{name: "one", left: "it is tired"}); err == nil || !strings.Contains(err.Error(), "one: it is tired") {
 		t.Errorf("nobody takes the task, and the error is %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

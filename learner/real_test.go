@@ -1,13 +1,9 @@
 package learner
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"flag"
 	"math"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -34,7 +30,7 @@ func TestBlendOnRealTables(t *testing.T) {
 	}
 	sums, count := make([]float64, len(candidates)+1), 0
 	for _, file := range realTables(t) {
-		x, y := readTable(t, file)
+		x, y := golden.Table(t, file)
 		for seed := range *seedsFlag {
 			order := rng.New(uint64(seed), "learner: real tables").Perm(len(y))
 			if len(order) < *labelsFlag+50 {
@@ -112,37 +108,4 @@ func deviation(v []float64) float64 {
 		off[i] = x - m
 	}
 	return rootMeanSquare(off)
-}
-
-// readTable reads a compressed table without a header, whose last column is the label.
-func readTable(t *testing.T, name string) (x matrix.Dense[float32], y []float64) {
-	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := csv.NewReader(unzipped).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	x = matrix.New[float32](len(records), len(records[0])-1)
-	for i, r := range records {
-		for j, text := range r {
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if j < x.Cols {
-				x.Set(i, j, float32(v))
-			} else {
-				y = append(y, v)
-			}
-		}
-	}
-	return x, y
 }

@@ -1,17 +1,12 @@
 package trees
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/csv"
 	"math"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
-	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // references are test errors, in deviations of the label, on small real tables: of LightGBM
@@ -34,7 +29,8 @@ func TestLevelWithOthers(t *testing.T) {
 	ctx := context.Background()
 	boosting, extra := 0.0, 0.0
 	for _, r := range references {
-		d := readTable(t, filepath.Join(dir, r.table+".csv.gz"))
+		x, y := golden.Table(t, filepath.Join(dir, r.table+".csv.gz"))
+		d := Data{Inputs: x, Labels: y}
 		train, test := part(d, 0, 200), part(d, 200, min(1200, len(d.Labels)))
 		b := rmse(predict(t, must(FitBoosting(ctx, train, BoostingConfig{}, 0))(t), test.Inputs), test.Labels)
 		e := rmse(predict(t, must(FitExtraTrees(ctx, train, ExtraConfig{}, 0))(t), test.Inputs), test.Labels)
@@ -54,21 +50,4 @@ func part(d Data, from, to int) Data {
 		rows = append(rows, i*7919%len(d.Labels))
 	}
 	return d.Subset(rows)
-}
-
-// readTable reads a compressed table without a header, whose last column is the label.
-func readTable(t *testing.T, name string) (d Data) {
-	t.Helper()
-	file := must(os.Open(name))(t)
-	defer file.Close()
-	lines := must(csv.NewReader(must(gzip.NewReader(file))(t)).ReadAll())(t)
-	cols := len(lines[0]) - 1
-	d.Inputs = matrix.New[float32](len(lines), cols)
-	for i, line := range lines {
-		for j, text := range line[:cols] {
-			d.Inputs.Row(i)[j] = float32(must(strconv.ParseFloat(text, 64))(t))
-		}
-		d.Labels = append(d.Labels, must(strconv.ParseFloat(line[cols], 64))(t))
-	}
-	return d
 }
