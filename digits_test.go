@@ -47,7 +47,7 @@ func farTables(t *testing.T, offset float64) (train, pool *dataset.Table) {
 func farRequest(t *testing.T, offset float64) nextbatch.Request {
 	train, pool := farTables(t, offset)
 	return nextbatch.Request{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:grad>sketch(32)"),
-		Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}
+		Choices: nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}}
 }
 
 // selected returns the batch and the model, with the warnings.

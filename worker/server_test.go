@@ -151,8 +151,7 @@ func TestSelectIsThatOfTheLibrary(t *testing.T) {
 	}
 	table := sameTable(t, rows)
 	plan, err := nextbatch.Request{
-		Table: table, TableNames: map[*dataset.Table]string{table: "frame"}, TargetColumns: []string{"y"}, IDColumn: "name", Batch: n, Seed: 3,
-		Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}, Seed: 3},
+		Table: table, TableNames: map[*dataset.Table]string{table: "frame"}, TargetColumns: []string{"y"}, IDColumn: "name", Batch: n, Choices: nextbatch.Choices{Seed: 3, Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}, Seed: 3}},
 	}.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)

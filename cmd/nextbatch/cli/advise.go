@@ -127,7 +127,7 @@ func (a *advising) check() error {
 	q := &a.question
 	*q = benchmark.Question{
 		Activation: a.net.Activation, Hidden: a.net.Hidden, Epochs: a.net.Epochs,
-		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.weights,
+		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.Weights,
 	}
 	if a.columns.target == "" {
 		return usagef("name the target column with --target")
