@@ -209,10 +209,10 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 	p := plan.Problem()
 	p.Progress = nil
 	sets := []matrix.Dense[float32]{
-		p.Pool.SelectRows(spread(p.Pool.Rows, nextbatch.ShownCandidates)), p.Train.SelectRows(spread(p.Train.Rows, nextbatch.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
+		p.Pool.SelectRows(nextbatch.Spread(p.Pool.Rows, nextbatch.ShownCandidates)), p.Train.SelectRows(nextbatch.Spread(p.Train.Rows, nextbatch.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
 	}
 	rows := matrix.Stack(sets...)
-	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(spread(sets[0].Rows+sets[1].Rows, nextbatch.PlaneSample)), rows)
+	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(nextbatch.Spread(sets[0].Rows+sets[1].Rows, nextbatch.PlaneSample)), rows)
 	if err != nil {
 		return err
 	}
@@ -223,16 +223,6 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 		at += set.Rows
 	}
 	return nil
-}
-
-// spread returns at most most of n rows, evenly spread.
-func spread(n, most int) []int {
-	count := min(n, most)
-	rows := make([]int, count)
-	for i := range rows {
-		rows[i] = i * n / count
-	}
-	return rows
 }
 
 // admitSelection rejects a selection that would need more memory than the limit, or than the

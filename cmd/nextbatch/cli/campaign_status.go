@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/wire"
 )
@@ -108,10 +107,9 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 			return err
 		}
 		if s.page != "" {
-			if err := atomicfile.Write(s.page, statusPage(status).Write); err != nil {
+			if err := writePage(s.page, s.progress, statusPage(status)); err != nil {
 				return err
 			}
-			s.progress.say("page written to %s", s.page)
 		}
 		if s.json {
 			err = printJSON(out, status.CampaignStatus)
