@@ -103,7 +103,7 @@ func boldBest(cells []*Cell) {
 	}
 	for _, c := range cells {
 		if shown, err := strconv.ParseFloat(c.text, 64); c.number && err == nil && shown == roundAs(best, c.text) {
-			c.bold = true
+			*c = c.Bold()
 		}
 	}
 }
