@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -119,7 +120,7 @@ func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
 		return nil, diverged
 	}
-	held := make([][]outcome, s.Targets)
+	held := make([][]conformal.Outcome, s.Targets)
 	for i, one := range m.targets() {
 		one.ensemble, one.config = ensemble, o.Config.WithDefaults()
 		one.config.Architecture = ensemble[0].Architecture()
@@ -392,7 +393,7 @@ func (m *Model) scaledLabels(y []float64) matrix.Dense[Real] {
 
 // judge computes the posteriors of the members, calibrates them on the validation
 // rows, and returns the outcomes of these. Valid are their numbers in the sample.
-func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise float64) ([]outcome, error) {
+func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise float64) ([]conformal.Outcome, error) {
 	rows := d.X
 	if known := labelled(d.Y, m.output); len(known) < rows.Rows {
 		rows = rows.SelectRows(known)
@@ -425,10 +426,10 @@ func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise fl
 		m.provenance.ValidRMSE = append(m.provenance.ValidRMSE, rmse)
 	}
 	u := m.uncertain(e)
-	m.intervals.Typical = rootMeanSquare(u.Std)
-	held := outcomes(u, labelsOf(s.ValidY, s.Targets, m.output), valid, 0)
+	m.intervals.Typical = conformal.RootMeanSquare(u.Std)
+	held := conformal.Outcomes(u.Mean, u.Std, labelsOf(s.ValidY, s.Targets, m.output), valid, 0)
 	for i := range held {
-		held[i].fold = i % validationParts
+		held[i].Fold = i % validationParts
 	}
 	return held, nil
 }
@@ -443,23 +444,14 @@ func labelled(y matrix.Dense[Real], target int) []int {
 const validationParts = 5
 
 // learnIntervals chooses the intervals by the outcomes of held-out rows.
-func (m *Model) learnIntervals(held []outcome, folds int) {
-	n := &m.intervals
-	n.Rows, n.Folds = len(held), folds
-	if len(held) == 0 {
-		return
-	}
-	n.Floor, n.ConstantScore, n.AdaptiveScore = chooseFloor(held)
-	if n.Typical == 0 { // the networks predict no deviation at all
-		n.Floor = constantLength
-	}
-	m.scores = sortedScores(held, n.Floor)
+func (m *Model) learnIntervals(held []conformal.Outcome, folds int) {
+	m.intervals, m.scores = conformal.Learn(held, folds, m.intervals.Typical)
 }
 
 // keepResiduals records the residuals in the order of the rows.
-func (m *Model) keepResiduals(held []outcome) {
+func (m *Model) keepResiduals(held []conformal.Outcome) {
 	for _, o := range held {
-		m.residuals = append(m.residuals, Residual{o.row, o.residual})
+		m.residuals = append(m.residuals, Residual{o.Row, o.Residual})
 	}
 	slices.SortFunc(m.residuals, func(a, b Residual) int { return a.Row - b.Row })
 }
