@@ -200,6 +200,15 @@ const (
 	PlaneSample     = 512
 )
 
+// Spread returns at most most of n rows, evenly spread, such as the sample of a Plane.
+func Spread(n, most int) []int {
+	rows := make([]int, min(n, most))
+	for i := range rows {
+		rows[i] = i * n / len(rows)
+	}
+	return rows
+}
+
 // Plane projects the rows onto the first two principal directions of the spec's
 // kernel, which are computed from the sample; the method does not matter. If it uses
 // no kernel, the inputs themselves are projected. The rows must be scaled as those of

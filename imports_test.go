@@ -128,7 +128,7 @@ var table = map[string]rule{
 	"campaign/storetest":               {may: []string{root, "campaign"}},
 	"benchmark":                        {may: with(engine, root, "spec", "matrix", "dataset", "dataset/sets", "learner", "network", "internal/stats")},
 	"audit":                            {may: []string{"matrix", "learner", "network", "internal/rng", "internal/stats"}},
-	"wire":                             {may: []string{root, "campaign", "dataset"}},
+	"wire":                             {may: []string{root, "campaign", "dataset", "benchmark"}},
 	"worker":                           {may: []string{root, "spec", "matrix", "dataset", "dataset/source", "conformal", "learner", "network", "tables", "kept", "campaign", "device", "internal/linalg", "wire"}},
 	"benchmark/sqlite":                 {may: []string{"benchmark", "internal/sqlitefile"}},
 	"benchmark/postgres":               {may: []string{"benchmark", "network", "internal/postgresdb"}},

@@ -202,7 +202,7 @@ func TestDiskFills(t *testing.T) {
 		asked := 0
 		plan, err := nextbatch.Request{
 			Table: table, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:grad>sketch(64)"), Batch: 6, Folder: disk,
-			Network:   network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}},
+			Choices:   nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}}},
 			FieldName: func(field string) string { return "the flag of " + field },
 			Admit: func(int64, ...string) error {
 				if asked++; asked == 1 && !memory {
@@ -350,7 +350,7 @@ func TestTablesInFiles(t *testing.T) {
 		plan, err := nextbatch.Request{
 			Train: train, Pool: pool, TargetColumns: []string{"y"}, IDColumn: "id", Limits: nextbatch.Limits{CostColumn: "hours", Budget: &budget}, Folder: folder,
 			Spec: spec.MustParse(text), Batch: 6, Must: []string{"7 of 20000"},
-			Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}},
+			Choices: nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}},
 			Admit: func(int64, ...string) error {
 				if asked++; asked == 1 && inFile {
 					return errors.New("too much")

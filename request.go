@@ -41,20 +41,16 @@ type Request struct {
 	Exact       Sets[float64]
 
 	TargetColumns []string // hold the labels; a row with a label in any of them is a labelled row
-	// Weights are those of the target columns in the kernel of a network, which is the sum
-	// of the kernels of its outputs, each times its weight. Nil means 1 for each.
-	Weights      []float64
+	tables.Columns
 	IDColumn     string         // names the rows; without it they are numbered from 0
 	RandomColumn string         // marks the labelled rows that were drawn from the pool at random: see Metrics.PoolRMSE
-	Categorical  []string       // columns of categories, even if nearly every row has its own, or if they look like dates
-	Keep         []string       // columns that are inputs even if they look like row numbers
 	Missing      tables.Missing // how missing inputs are handled
 
 	// Spec is the method. The zero value means spec.Default; lcmd with OwnFeatures; and
 	// lcmd on the inputs as long as too few rows have a label to train a network.
 	Spec  spec.Spec
-	Batch int    // rows to pick; 0 means as many as fit into Budget
-	Seed  uint64 // of methods; that of networks is in Network
+	Batch int // rows to pick; 0 means as many as fit into Budget
+	Choices
 	// KernelSeed, unless nil, is the seed of sketches and other random features (Problem).
 	KernelSeed *uint64
 	// Kept, unless nil, keeps features from one plan to the next that uses the same network,
@@ -66,8 +62,6 @@ type Request struct {
 	Must    []string // rows that must be in the batch, by name
 	Exclude []string // rows that may not be picked, by name
 
-	Network network.Config
-	Members int             // networks to train; 0 means as many as the spec needs
 	Trainer network.Trainer // nil means network.OnDevice
 	// Model is a fitted model to use instead of training one. It must know its columns.
 	Model     *network.Model
@@ -105,6 +99,13 @@ type Request struct {
 
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
+}
+
+// Choices are what users choose about networks and about chance. Requests and the settings of a campaign have them.
+type Choices struct {
+	Network network.Config `json:"network"`
+	Members int            `json:"members,omitempty"` // networks to train; 0 means as many as the spec needs
+	Seed    uint64         `json:"seed"`              // of methods; that of networks is in Network
 }
 
 // Limits are what a batch may cost, and how many rows of a group it may have. Requests and the
@@ -298,8 +299,8 @@ func (r *Request) modelName() string {
 func (r *Request) tables() (tables.Tables, error) {
 	t := tables.Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
-		TargetColumns: r.TargetColumns, Weights: r.Weights, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn},
-		Categorical: r.Categorical, Keep: r.Keep, Missing: r.Missing, FieldName: r.FieldName,
+		TargetColumns: r.TargetColumns, Columns: r.Columns, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn},
+		Missing: r.Missing, FieldName: r.FieldName,
 	}
 	if !r.GroupIsInput {
 		t.NotInputs = append(t.NotInputs, r.GroupColumn)

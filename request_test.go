@@ -72,8 +72,7 @@ func asked(t *testing.T) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Batch: 5, Seed: 2, Limits: nextbatch.Limits{GroupColumn: "site", PerGroup: 2},
-		Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}},
+		Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Batch: 5, Choices: nextbatch.Choices{Seed: 2, Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}}, Limits: nextbatch.Limits{GroupColumn: "site", PerGroup: 2},
 	}
 }
 

@@ -37,8 +37,7 @@ func twoTargets(t *testing.T) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumns: []string{"y", "z"}, IDColumn: "id", Batch: 6, Seed: 2,
-		Network: network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 10}},
+		Table: table, TargetColumns: []string{"y", "z"}, IDColumn: "id", Batch: 6, Choices: nextbatch.Choices{Seed: 2, Network: network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 10}}},
 	}
 }
 

@@ -158,6 +158,9 @@ func (t Timing) Check() error {
 // Finished reports whether all rounds are done.
 func (s RunStatus) Finished() bool { return s.Done > s.Run.Rounds }
 
+// Failed reports whether the run ended with an error and no process is trying again.
+func (s RunStatus) Failed() bool { return !s.Finished() && !s.Working && s.Failure != "" }
+
 // RoundsDone returns how many rounds of each run a store has.
 func RoundsDone(ctx context.Context, r Reader) (map[Run]int, error) {
 	list, err := r.Status(ctx)

@@ -82,21 +82,21 @@ func TestEverythingIsAdmitted(t *testing.T) {
 
 func TestSettingsAreLimitedAndNamed(t *testing.T) {
 	for wanted, s := range map[string]campaign.Settings{
-		"members must be from 0 to 1000, not 2000000000":           {Members: 2_000_000_000},
+		"members must be from 0 to 1000, not 2000000000":           {Choices: nextbatch.Choices{Members: 2_000_000_000}},
 		"budget needs the costs: name their column with cost_":     {Limits: nextbatch.Limits{Budget: new(3.0)}},
 		"per_cost needs cost_column":                               {Limits: nextbatch.Limits{PerCost: true}},
-		"2000000000 epochs, but from 1 to 1073741824 are possible": {Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}},
+		"2000000000 epochs, but from 1 to 1073741824 are possible": {Choices: nextbatch.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 	} {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), wanted) {
 			t.Errorf("%v, want %s", err, wanted)
 		}
 	}
 	named := func(field string) string { return "--" + strings.ToLower(field) }
-	if err := (campaign.Settings{Members: -1}).CheckNamed(named); err == nil || !strings.Contains(err.Error(), "--members") {
+	if err := (campaign.Settings{Choices: nextbatch.Choices{Members: -1}}).CheckNamed(named); err == nil || !strings.Contains(err.Error(), "--members") {
 		t.Error(err)
 	}
 	if _, err := campaign.New(t.Context(), nil, "c", campaign.Start{
-		Table: pool(0, 3), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Members: 1001},
+		Table: pool(0, 3), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Members: 1001}},
 	}); err == nil || !strings.Contains(err.Error(), "members") {
 		t.Errorf("a new campaign: %v", err)
 	}
@@ -105,15 +105,15 @@ func TestSettingsAreLimitedAndNamed(t *testing.T) {
 // TestStoredSettingsBeyondTheLimit: a log of an earlier version stays readable, though its settings
 // would be refused today.
 func TestStoredSettingsBeyondTheLimit(t *testing.T) {
-	c, _ := begin(t, 3, campaign.Settings{Members: 999, Spec: "lcmd-tp:grad"})
+	c, _ := begin(t, 3, campaign.Settings{Choices: nextbatch.Choices{Members: 999}, Spec: "lcmd-tp:grad"})
 	log, err := c.History(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]campaign.Settings{
-		"many members":           {Members: 2_000_000_000},
-		"members below 0":        {Members: -1},
-		"many epochs":            {Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}},
+		"many members":           {Choices: nextbatch.Choices{Members: 2_000_000_000}},
+		"members below 0":        {Choices: nextbatch.Choices{Members: -1}},
+		"many epochs":            {Choices: nextbatch.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 		"many transformations":   {Spec: "lcmd-tp:grad" + strings.Repeat(">scale(2)", 33)},
 		"a spec of 5000 letters": {Spec: "lcmd-tp:grad" + strings.Repeat(" ", 5000)},
 	} {

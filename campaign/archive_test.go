@@ -20,7 +20,7 @@ func busy(t *testing.T, store campaign.Store) *campaign.Campaign {
 	t.Helper()
 	now := newClock()
 	c, err := campaign.New(t.Context(), store, "busy", campaign.Start{
-		Table: pool(0, 30), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny()}, By: ada, Clock: now.Now,
+		Table: pool(0, 30), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}, By: ada, Clock: now.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

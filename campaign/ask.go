@@ -469,7 +469,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if request.Table, err = dataset.NewTable(columns...); err != nil {
 		return request, err
 	}
-	request.TargetColumns, request.Weights = s.Created.Targets, s.Settings.Weights
+	request.TargetColumns = s.Created.Targets
 	for _, at := range r.out {
 		request.Pending = append(request.Pending, r.id(at))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // clock is a clock that tests move.
@@ -519,7 +520,7 @@ func TestAskEqualsSelect(t *testing.T) {
 		got := ask(t, c, campaign.Ask{Rows: 6})
 		r := nextbatch.Request{
 			Table: mustTable(append(slices.Clone(columns), y)...), TargetColumns: []string{"y"}, IDColumn: "name",
-			Batch: 6, Seed: got.Seed, KernelSeed: new(uint64), Network: tiny(), Pending: ids(out),
+			Batch: 6, Choices: nextbatch.Choices{Seed: got.Seed, Network: tiny()}, KernelSeed: new(uint64), Pending: ids(out),
 		}
 		if method != "" {
 			r.Spec = spec.MustParse(method)
@@ -549,7 +550,7 @@ func TestWithoutIDs(t *testing.T) {
 	}
 	defer store.Close()
 	columns := pool(0, 12).Columns()[1:]
-	start := campaign.Start{Table: mustTable(columns...), Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny()}, Clock: now.Now}
+	start := campaign.Start{Table: mustTable(columns...), Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}, Clock: now.Now}
 	if _, err := campaign.New(context.Background(), store, "c", start); err != nil {
 		t.Fatal(err)
 	}
@@ -586,7 +587,7 @@ func TestSeveralTargets(t *testing.T) {
 	}()...))
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 		Table: mustTable(columns...), IDColumn: "name", Targets: []string{"y1", "y2"}, Clock: now.Now,
-		Settings: campaign.Settings{Network: tiny(), Weights: []float64{1, 2}},
+		Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Columns: tables.Columns{Weights: []float64{1, 2}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -705,7 +706,7 @@ func TestKeptNetworkWithoutFailedRows(t *testing.T) {
 	}
 	kind.SortLevels()
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
-		Table: mustTable(columns[0], x, kind, rare), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny(), Audit: new(0.0)},
+		Table: mustTable(columns[0], x, kind, rare), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Audit: new(0.0)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -751,7 +752,7 @@ func TestStoppedAskGoesOn(t *testing.T) {
 	store := &storetest.Memory{}
 	labelled := func() *campaign.Campaign {
 		store = &storetest.Memory{}
-		c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny()}})
+		c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"log"
 	"math"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -28,8 +29,10 @@ func Example() {
 	c, err := campaign.New(ctx, &storetest.Memory{}, "solubility", campaign.Start{
 		Table: table, IDColumn: "name", Targets: []string{"y"},
 		Settings: campaign.Settings{
-			Audit:   new(0.5), // every second row shows where we stand
-			Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 20}},
+			Audit: new(0.5), // every second row shows where we stand
+			Choices: nextbatch.Choices{
+				Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 20}},
+			},
 		},
 	})
 	if err != nil {

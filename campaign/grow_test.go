@@ -39,7 +39,7 @@ func growing(t *testing.T, store campaign.Store, method string, table func(first
 	t.Helper()
 	c, err := campaign.New(t.Context(), store, "c", campaign.Start{
 		Table: table(0, 300), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: newClock().Now,
-		Settings: campaign.Settings{Spec: method, Network: tiny(), Seed: 5},
+		Settings: campaign.Settings{Spec: method, Choices: nextbatch.Choices{Network: tiny(), Seed: 5}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestNetworkIgnoresCosts(t *testing.T) {
 	start := func() *campaign.Campaign {
 		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 			Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: newClock().Now,
-			Settings: campaign.Settings{Network: tiny(), Limits: nextbatch.Limits{CostColumn: "z", Budget: new(20.0)}},
+			Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Limits: nextbatch.Limits{CostColumn: "z", Budget: new(20.0)}},
 		})
 		if err != nil {
 			t.Fatal(err)

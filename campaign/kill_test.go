@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"io"
 	"math"
@@ -172,7 +173,7 @@ func newPlace(t *testing.T, kind string, n int) string {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	settings := campaign.Settings{Spec: "kmeanspp-p:linear", Network: tiny()}
+	settings := campaign.Settings{Spec: "kmeanspp-p:linear", Choices: nextbatch.Choices{Network: tiny()}}
 	if _, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, n), IDColumn: "name", Targets: []string{"y"}, Settings: settings}); err != nil {
 		t.Fatal(err)
 	}

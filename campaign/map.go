@@ -147,11 +147,8 @@ func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, used spec.Spec, p
 	problem.Progress = nil
 	known := problem.Train.SelectRows(p.train)
 	rows := matrix.Stack(known, problem.Pool.SelectRows(p.pool))
-	sample := make([]int, min(rows.Rows, nextbatch.PlaneSample))
-	for i := range sample {
-		sample[i] = i * rows.Rows / len(sample)
-	}
-	plane, err := nextbatch.Plane(ctx, used, problem, rows.SelectRows(sample), rows)
+	sample := rows.SelectRows(nextbatch.Spread(rows.Rows, nextbatch.PlaneSample))
+	plane, err := nextbatch.Plane(ctx, used, problem, sample, rows)
 	if err != nil {
 		return err
 	}

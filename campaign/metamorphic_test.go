@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"math"
 	"os"
@@ -75,7 +76,7 @@ func openStore(t *testing.T, kind string) campaign.Store {
 func runSequence(t *testing.T, store campaign.Store, seed uint64) string {
 	now := newClock()
 	audit := 0.3
-	settings := campaign.Settings{Spec: "random", Network: tiny(), Audit: &audit}
+	settings := campaign.Settings{Spec: "random", Choices: nextbatch.Choices{Network: tiny()}, Audit: &audit}
 	m := &model{draw: rng.New(seed, "operations"), t: t, now: now, settings: settings}
 	c, err := campaign.New(t.Context(), store, "c", campaign.Start{
 		Table: pool(0, 10), IDColumn: "name", Targets: []string{"y"}, Settings: settings, By: ada, Clock: now.Now,

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 )
@@ -327,7 +328,7 @@ func TestRunsTakeTurns(t *testing.T) {
 func TestRunTakenOver(t *testing.T) {
 	store := &unlocked{Store: &storetest.Memory{}}
 	now := newClock()
-	c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 8), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny(), Batch: 8}, Clock: now.Now})
+	c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 8), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Batch: 8}, Clock: now.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +385,7 @@ func crashAndResume(t *testing.T, at int, after bool) (crashed bool) {
 	audit := 0.0
 	_, err := campaign.New(t.Context(), memory, "c", campaign.Start{
 		Table: pool(0, 8), IDColumn: "name", Targets: []string{"y"}, Clock: now.Now,
-		Settings: campaign.Settings{Spec: "random", Network: tiny(), Batch: 3, Audit: &audit},
+		Settings: campaign.Settings{Spec: "random", Choices: nextbatch.Choices{Network: tiny()}, Batch: 3, Audit: &audit},
 	})
 	if err != nil {
 		t.Fatal(err)

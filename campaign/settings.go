@@ -20,10 +20,8 @@ import (
 type Settings struct {
 	// Spec is the method. Empty means the default of nextbatch.Request. As long as fewer
 	// rows have a label than a network needs, the batch is spread over the inputs.
-	Spec    string         `json:"spec,omitempty"`
-	Network network.Config `json:"network"`
-	Members int            `json:"members,omitempty"` // networks to train; 0 means as many as the spec needs
-	Seed    uint64         `json:"seed"`
+	Spec string `json:"spec,omitempty"`
+	nextbatch.Choices
 
 	Batch int      `json:"batch,omitempty"` // rows of an ask that does not say how many; 0 means DefaultBatch
 	Audit *float64 `json:"audit,omitempty"` // share of audit rows; nil means DefaultAudit
@@ -33,12 +31,9 @@ type Settings struct {
 	// RandomStart means that the rows that were labelled before the first ask had been drawn at random
 	// from all rows. Errors are then estimated from them, too, as from audit rows.
 	RandomStart bool `json:"random_start,omitempty"`
-	// Weights of the targets, in their order; nil means that all weigh the same.
-	Weights []float64 `json:"weights,omitempty"`
 
-	Categorical []string `json:"categorical,omitempty"`
-	Keep        []string `json:"keep,omitempty"`
-	Missing     string   `json:"missing,omitempty"` // as tables.Missing prints it
+	tables.Columns
+	Missing string `json:"missing,omitempty"` // as tables.Missing prints it
 	nextbatch.Limits
 }
 
@@ -126,6 +121,7 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 	r, err := s.request()
 	if err == nil {
 		r.Batch, r.FieldName = 1, nameOf
+		r.Weights = nil // the settings alone do not say how many targets there are
 		err = r.Check()
 	}
 	return errors.Join(append(found, err)...)
@@ -145,10 +141,7 @@ func (s Settings) checkStored() error {
 
 // request returns the part of a request that the settings determine.
 func (s Settings) request() (nextbatch.Request, error) {
-	r := nextbatch.Request{
-		Seed: s.Seed, Network: s.Network, Members: s.Members,
-		Categorical: s.Categorical, Keep: s.Keep, Limits: s.Limits,
-	}
+	r := nextbatch.Request{Choices: s.Choices, Columns: s.Columns, Limits: s.Limits}
 	if s.Spec != "" {
 		parsed, err := spec.Parse(s.Spec)
 		if err != nil {

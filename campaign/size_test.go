@@ -38,9 +38,9 @@ func TestSoakMillionRows(t *testing.T) {
 	}
 	folder := t.TempDir()
 	file := bigFile(t, folder, rows)
-	settings := campaign.Settings{Spec: "lcmd-tp:ll", Audit: new(0.0), Network: network.Config{
+	settings := campaign.Settings{Spec: "lcmd-tp:ll", Audit: new(0.0), Choices: nextbatch.Choices{Network: network.Config{
 		Architecture: network.Architecture{Hidden: []int{64, 64}}, Training: network.Training{Epochs: 16},
-	}}
+	}}}
 	var began time.Time
 	lap := func(what string) time.Duration {
 		took := time.Since(began)
@@ -81,7 +81,7 @@ func TestSoakMillionRows(t *testing.T) {
 	if table, err = source.ReadFile(t.Context(), file, source.Options{ID: "id"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Seed: batch.Seed, KernelSeed: &settings.Seed, Network: settings.Network, Spec: spec.MustParse(settings.Spec)}.Plan(t.Context())
+	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Choices: nextbatch.Choices{Seed: batch.Seed, Network: settings.Network}, KernelSeed: &settings.Seed, Spec: spec.MustParse(settings.Spec)}.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -66,7 +67,7 @@ func (r *remembered) unchanged(t *testing.T) {
 func TestStateWhileOthersTell(t *testing.T) {
 	const tellers, each = 4, 25
 	store := &storetest.Memory{}
-	start := campaign.Start{Table: pool(0, tellers*each), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny()}}
+	start := campaign.Start{Table: pool(0, tellers*each), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}}
 	first, err := campaign.New(t.Context(), store, "c", start)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestTellCostsTheSameInLongLogs(t *testing.T) {
 		ids.Append(fmt.Appendf(nil, "r%03d", i))
 	}
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
-		Table: mustTable(ids, x), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny()},
+		Table: mustTable(ids, x), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestForecastsDoNotOverflow(t *testing.T) {
 		if got := forecast.FileBytes(s, huge); got < 0 || got > footprint.Most {
 			t.Errorf("%s: %d bytes in a file", text, got)
 		}
-		r := nextbatch.Request{Spec: s, Network: network.Config{Architecture: network.Architecture{Hidden: deep}}, Members: network.MostMembers, Batch: 1}
+		r := nextbatch.Request{Spec: s, Choices: nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: deep}}, Members: network.MostMembers}, Batch: 1}
 		if got := r.Memory(huge); got <= 1<<50 || got > footprint.Most {
 			t.Errorf("%s: %d bytes for a request", text, got)
 		}

@@ -44,7 +44,7 @@ func (m BAIT) Name() string {
 }
 
 func (m BAIT) traits() traits {
-	return traits{scored: !m.Backward, onDevice: true, moments: true, readsSingle: true}
+	return traits{scored: !m.Backward, moments: true, inDouble: true}
 }
 
 // Init computes the second moments of the target.

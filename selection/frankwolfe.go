@@ -24,8 +24,7 @@ type FrankWolfe struct {
 func (FrankWolfe) Name() string { return "frankwolfe" }
 
 func (m FrankWolfe) traits() traits {
-	inFeatures := m.In != InKernelSpace
-	return traits{anyUnit: true, onDevice: inFeatures, readsSingle: inFeatures}
+	return traits{anyUnit: true, inDouble: true, inKernel: m.In == InKernelSpace}
 }
 
 // Init chooses the implementation: kernel space takes time quadratic in the

@@ -18,7 +18,7 @@ type GreedyKMeansPP struct {
 // Name returns "greedy-kmeanspp".
 func (GreedyKMeansPP) Name() string { return "greedy-kmeanspp" }
 
-func (GreedyKMeansPP) traits() traits { return traits{anyUnit: true, onDevice: true} }
+func (GreedyKMeansPP) traits() traits { return traits{anyUnit: true} }
 
 // Init starts with no distances.
 func (m GreedyKMeansPP) Init(s *Space) (Forward, error) {

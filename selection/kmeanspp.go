@@ -17,7 +17,7 @@ type KMeansPP struct{}
 // Name returns "kmeanspp".
 func (KMeansPP) Name() string { return "kmeanspp" }
 
-func (KMeansPP) traits() traits { return traits{anyUnit: true, onDevice: true} }
+func (KMeansPP) traits() traits { return traits{anyUnit: true} }
 
 // Init starts with no distances.
 func (KMeansPP) Init(s *Space) (Forward, error) {

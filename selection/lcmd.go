@@ -27,7 +27,7 @@ func (m LCMD) Name() string {
 }
 
 func (LCMD) traits() traits {
-	return traits{anyUnit: true, scored: true, replayable: true, onDevice: true}
+	return traits{anyUnit: true, scored: true, replayable: true}
 }
 
 // Init starts with no clusters.

@@ -27,8 +27,7 @@ const (
 func (MaxDet) Name() string { return "maxdet" }
 
 func (m MaxDet) traits() traits {
-	inFeatures := m.In != InKernelSpace
-	return traits{scored: true, onDevice: inFeatures, readsSingle: inFeatures}
+	return traits{scored: true, inDouble: true, inKernel: m.In == InKernelSpace}
 }
 
 // Init chooses the implementation. A step in feature space reads all features once; a

@@ -13,7 +13,7 @@ type MaxDist struct{}
 func (MaxDist) Name() string { return "maxdist" }
 
 func (MaxDist) traits() traits {
-	return traits{anyUnit: true, scored: true, replayable: true, onDevice: true}
+	return traits{anyUnit: true, scored: true, replayable: true}
 }
 
 // Init starts with no distances.

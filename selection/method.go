@@ -47,14 +47,14 @@ type Backward interface {
 // traits are what Select knows about a method of this package before Init. Methods of others
 // have none: their rows are in memory, in one process, in the caller's unit.
 type traits struct {
-	anyUnit     bool // its picks do not change if all features are multiplied by one number
-	noKernel    bool // it uses no kernel
-	scored      bool // its score can be divided by costs (percost.go)
-	replayable  bool // Next changes no number that a later pick depends on (resume.go)
-	onDevice    bool // it searches on a device, too
-	byDiag      bool // it asks for nothing but the largest k(x, x)
-	moments     bool // it asks for second moments of the rows
-	readsSingle bool // it takes Problem.Single
+	anyUnit    bool // its picks do not change if all features are multiplied by one number
+	noKernel   bool // it uses no kernel
+	scored     bool // its score can be divided by costs (percost.go)
+	replayable bool // Next changes no number that a later pick depends on (resume.go)
+	byDiag     bool // it asks for nothing but the largest k(x, x)
+	moments    bool // it asks for second moments of the rows
+	inDouble   bool // it computes in float64
+	inKernel   bool // it works in kernel space even if there are features
 }
 
 // described is a method of this package.
@@ -67,5 +67,12 @@ func traitsOf(m Method) traits {
 	return traits{}
 }
 
+// searchesOnDevice reports whether a method can search rows on a device: those of this package can, unless they read
+// rows of the kernel matrix, which are computed in memory, or need no features at all.
+func searchesOnDevice(m Method) bool {
+	ours, ok := m.(described)
+	return ok && !ours.traits().noKernel && !ours.traits().inKernel
+}
+
 // ReadsSingle reports whether a method takes Problem.Single.
-func ReadsSingle(m Method) bool { return traitsOf(m).readsSingle }
+func ReadsSingle(m Method) bool { return traitsOf(m).inDouble && !traitsOf(m).inKernel }

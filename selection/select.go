@@ -27,8 +27,7 @@ import (
 // The instance for a precision hands the rows on; the code that works on them is compiled
 // once for each precision, in package space.
 func Select[T matrix.Float](ctx context.Context, m Method, p Problem[T]) (*Result, error) {
-	traits := traitsOf(m)
-	if err := fetchPlaced(ctx, &p, traits.onDevice); err != nil {
+	if err := fetchPlaced(ctx, &p, searchesOnDevice(m)); err != nil {
 		return nil, err
 	}
 	q := questionOf(&p)
@@ -45,10 +44,10 @@ func (q *question) solve(m Method, pool int, open func(space.Use) (space.Rows, e
 	if q.constraints.PerCost && !traits.scored {
 		return nil, &MethodError{Method: m.Name(), Reason: "it has no score that could be divided by costs"}
 	}
-	if q.shapes.single && !traits.readsSingle {
+	if q.shapes.single && !ReadsSingle(m) {
 		return nil, &MethodError{Method: m.Name(), Reason: "it does not read rows in float32"}
 	}
-	rows, err := open(space.Use{Method: m.Name(), AnyUnit: traits.anyUnit, OnDevice: traits.onDevice, NoKernel: traits.noKernel, ByDiag: traits.byDiag, Moments: traits.moments,
+	rows, err := open(space.Use{Method: m.Name(), AnyUnit: traits.anyUnit, OnDevice: searchesOnDevice(m), NoKernel: traits.noKernel, ByDiag: traits.byDiag, Moments: traits.moments,
 		Batch: q.batch, Pending: len(q.pending), TrainSelected: q.mode == TP, Plain: q.plain})
 	if err != nil {
 		return nil, err

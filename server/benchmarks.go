@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark/postgres"
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // Results of benchmarks are files that 'nextbatch bench run' writes, or a database. Curves and
@@ -29,27 +30,6 @@ type BenchmarkFile struct {
 	Name    string    `json:"name"`
 	Changed time.Time `json:"changed"`
 	Bytes   int64     `json:"bytes"`
-}
-
-// BenchmarkProgress is how far the runs are, and who works on them.
-type BenchmarkProgress struct {
-	Runs        int               `json:"runs"`
-	Done        int               `json:"done"`
-	Working     int               `json:"working" doc:"runs under way"`
-	Failed      int               `json:"failed"`
-	Rounds      int               `json:"rounds"`
-	RoundsDone  int               `json:"rounds_done"`
-	SecondsLeft *float64          `json:"seconds_left" doc:"forecast, with as many runs at the same time as now; null if it is unknown"`
-	Workers     []BenchmarkWorker `json:"workers"`
-}
-
-// BenchmarkWorker is a process that is working on runs, or waits for some.
-type BenchmarkWorker struct {
-	Host    string    `json:"host"`
-	Process int       `json:"process"`
-	Started time.Time `json:"started"`
-	Runs    int       `json:"runs" doc:"under way"`
-	CPU     string    `json:"cpu"`
 }
 
 // BenchmarkResults is what a results file holds.
@@ -223,7 +203,7 @@ func (s *Server) getBenchmark(ctx context.Context, in *benchmarkName) (*output[B
 	}))
 }
 
-func (s *Server) getBenchmarkProgress(ctx context.Context, in *benchmarkName) (*output[BenchmarkProgress], error) {
+func (s *Server) getBenchmarkProgress(ctx context.Context, in *benchmarkName) (*output[wire.BenchmarkProgress], error) {
 	path, err := s.findBenchmark(in.Name)
 	if err != nil {
 		return nil, err
@@ -236,8 +216,8 @@ func (s *Server) getBenchmarkProgress(ctx context.Context, in *benchmarkName) (*
 	return answer(progressOf(ctx, store))
 }
 
-func progressOf(ctx context.Context, store benchmark.Reader) (BenchmarkProgress, error) {
-	p := BenchmarkProgress{Workers: []BenchmarkWorker{}}
+func progressOf(ctx context.Context, store benchmark.Reader) (wire.BenchmarkProgress, error) {
+	p := wire.BenchmarkProgress{Workers: []wire.BenchmarkWorker{}}
 	status, err := store.Status(ctx)
 	if err != nil {
 		return p, err
@@ -250,14 +230,9 @@ func progressOf(ctx context.Context, store benchmark.Reader) (BenchmarkProgress,
 	if err != nil {
 		return p, err
 	}
-	p.Runs = len(status)
 	for _, r := range status {
-		switch {
-		case r.Finished():
-			p.Done++
-		case r.Working:
-			p.Working++
-		case r.Failure != "":
+		p.Add(r)
+		if r.Failed() {
 			p.Failed++
 		}
 	}
@@ -270,7 +245,7 @@ func progressOf(ctx context.Context, store benchmark.Reader) (BenchmarkProgress,
 		p.SecondsLeft = &seconds
 	}
 	for _, w := range workers {
-		p.Workers = append(p.Workers, BenchmarkWorker{w.Host, w.PID, w.Started.UTC(), w.Runs, w.CPU})
+		p.Workers = append(p.Workers, wire.BenchmarkWorker{Host: w.Host, Process: w.PID, Started: w.Started.UTC(), Runs: w.Runs, CPU: w.CPU})
 	}
 	return p, nil
 }

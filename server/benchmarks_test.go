@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark/postgres"
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/benchmark/storetest"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 func TestBenchmarks(t *testing.T) {
@@ -52,7 +53,7 @@ func TestBenchmarks(t *testing.T) {
 			}
 		}
 	}
-	p := must[BenchmarkProgress](t, v, "viewer", "GET", "/v1/benchmarks/waves/progress", nil)
+	p := must[wire.BenchmarkProgress](t, v, "viewer", "GET", "/v1/benchmarks/waves/progress", nil)
 	if p.Runs != 10 || p.Done != 10 || p.Rounds != 40 || p.RoundsDone != 40 || p.Failed != 0 || p.SecondsLeft == nil || *p.SecondsLeft != 0 || len(p.Workers) != 0 {
 		t.Errorf("progress %+v", p)
 	}
@@ -86,7 +87,7 @@ func TestBenchmarksInADatabase(t *testing.T) {
 	if r := must[BenchmarkResults](t, v, "viewer", "GET", "/v1/benchmarks/"+list[0].Name, nil); len(r.Curves) == 0 || len(r.Tables) == 0 {
 		t.Errorf("results %+v", r)
 	}
-	p := must[BenchmarkProgress](t, v, "viewer", "GET", "/v1/benchmarks/"+list[0].Name+"/progress", nil)
+	p := must[wire.BenchmarkProgress](t, v, "viewer", "GET", "/v1/benchmarks/"+list[0].Name+"/progress", nil)
 	if p.Runs != 10 || p.Done != 9 || p.Working != 1 || p.RoundsDone != 36 || p.SecondsLeft == nil || *p.SecondsLeft <= 0 || len(p.Workers) != 1 || p.Workers[0].Runs != 1 || p.Workers[0].Host == "" {
 		t.Errorf("progress %+v", p)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // errFault is the error that clients get after a panic.
@@ -31,7 +32,7 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	// A client that has gone needs no answer.
-	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
+	_ = json.NewEncoder(w).Encode(wire.Problem{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
 // problem turns an error into an answer. Errors that the caller can correct have their own

@@ -202,7 +202,7 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 		}
 		if c.says != "" {
 			mustSay(t, rows.Warnings, c.says)
-			kept := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumns: []string{"y"}, Keep: []string{c.column.Name()}})
+			kept := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumns: []string{"y"}, Columns: Columns{Keep: []string{c.column.Name()}}})
 			if len(kept.Encoder.Features()) < 2 || len(kept.Warnings) > 0 {
 				t.Errorf("%s, kept: features %q, warnings %q", name, kept.Encoder.Features(), kept.Warnings)
 			}
@@ -214,7 +214,7 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 	}
 	only := rowsOf(t, Tables{One: tableOf(t, counting("dose", n, 1, 1), y), TargetColumns: []string{"y"}})
 	mustSay(t, only.Warnings, `column "dose" looks like row numbers, but is used because there is no other input`)
-	if _, err := (Tables{One: tableOf(t, x, y), TargetColumns: []string{"y"}, Keep: []string{"z"}}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), `column "z"`) {
+	if _, err := (Tables{One: tableOf(t, x, y), TargetColumns: []string{"y"}, Columns: Columns{Keep: []string{"z"}}}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), `column "z"`) {
 		t.Errorf("a column that is not there is kept: %v", err)
 	}
 }
@@ -307,7 +307,7 @@ func TestDatesBecomeNumbers(t *testing.T) {
 	if got := rows.Pool.Row(0)[1]; got != float32(1+1.0/24) {
 		t.Errorf("1 day and an hour are %v", got)
 	}
-	asWords := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"slash"}})
+	asWords := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}, Columns: Columns{Categorical: []string{"slash"}}})
 	if len(asWords.Encoder.Features()) != 6+9 || len(asWords.Warnings) > 0 {
 		t.Errorf("declared: %d features", len(asWords.Encoder.Features()))
 	}

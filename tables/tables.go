@@ -26,7 +26,7 @@ type Tables struct {
 	// TargetColumns hold the labels, one column per target. A row with a label in any of
 	// them is a labelled row, and one without any is a candidate.
 	TargetColumns []string
-	Weights       []float64 // of the targets; nil means 1 for each
+	Columns
 	// IDColumn, unless empty, names the rows. Labelled rows with the same id are
 	// replicates: they become one row, whose label is their mean.
 	IDColumn  string
@@ -34,11 +34,7 @@ type Tables struct {
 	// RandomColumn, unless empty, marks the labelled rows that were drawn from the pool at
 	// random: true or false, 1 or 0. It is not an input.
 	RandomColumn string
-	// Categorical are columns of categories, even if nearly every row has its own,
-	// or if they look like dates.
-	Categorical []string
-	Keep        []string // columns that are inputs even if they look like row numbers
-	Missing     Missing  // how missing inputs are handled
+	Missing      Missing // how missing inputs are handled
 
 	// Names are the names of the tables in messages, such as their files.
 	Names Names
@@ -58,6 +54,18 @@ type Tables struct {
 
 	// Centre means that the given encoder subtracts centres, which it learns from the tables.
 	Centre bool
+}
+
+// Columns are what users choose about the columns of their tables. Tables, requests and the settings of a campaign
+// have them.
+type Columns struct {
+	// Weights are those of the target columns in the kernel of a network, which is the sum
+	// of the kernels of its outputs, each times its weight. Nil means 1 for each.
+	Weights []float64 `json:"weights,omitempty"`
+	// Categorical are columns of categories, even if nearly every row has its own,
+	// or if they look like dates.
+	Categorical []string `json:"categorical,omitempty"`
+	Keep        []string `json:"keep,omitempty"` // columns that are inputs even if they look like row numbers
 }
 
 // Names are what messages call tables, such as their files.

@@ -143,7 +143,7 @@ func TestRowsOfWords(t *testing.T) {
 			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
 		}
 	}
-	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"name", "x"}}.Rows(t.Context())
+	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Columns: Columns{Categorical: []string{"name", "x"}}}.Rows(t.Context())
 	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
 		t.Errorf("declared: %v, %q", err, rows.Warnings)
 	}

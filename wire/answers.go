@@ -47,6 +47,21 @@ func ToldOf(t campaign.ToldRows) Told {
 	return Told{ChangedOf(t.Changed), t.Known, append([]campaign.Fault{}, t.Faults...)}
 }
 
+// ToldLines is what 'nextbatch campaign tell --json' prints, which tells lines of a file: it counts the rows that Told
+// names, and calls faults what Told calls wrong.
+type ToldLines struct {
+	Event    int64            `json:"event"` // 0: nothing was new
+	Rows     int              `json:"rows"`  // with a new label
+	Known    int              `json:"known"` // labels that the rows had already
+	Repeated bool             `json:"repeated"`
+	Faults   []campaign.Fault `json:"faults"` // lines that were skipped, counted from 0
+}
+
+// ToldLinesOf describes the result of telling a file.
+func ToldLinesOf(t campaign.ToldRows) ToldLines {
+	return ToldLines{t.Seq, len(t.Rows), t.Known, t.Repeated, append([]campaign.Fault{}, t.Faults...)}
+}
+
 // LogEvent is an entry of the log.
 type LogEvent struct {
 	Event   int64             `json:"event" doc:"its number, from 1"`
@@ -81,18 +96,6 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 	return list, nil
 }
 
-// Standing returns the standing of a campaign by a stop rule; an empty one means the default.
-func Standing(ctx context.Context, c *campaign.Campaign, stop string) (*campaign.Standing, error) {
-	var rule campaign.StopRule
-	if stop != "" {
-		var err error
-		if rule, err = campaign.ParseStopRule(stop); err != nil {
-			return nil, err
-		}
-	}
-	return c.Standing(ctx, rule)
-}
-
 // Batch is a batch that was handed out. Its rows come after it.
 type Batch struct {
 	Ask      int64      `json:"ask" doc:"number of the ask, from 1"`
@@ -115,6 +118,31 @@ type Pick struct {
 	Audit       bool                             `json:"audit" doc:"drawn at random, to estimate the error"`
 	Reason      string                           `json:"reason" doc:"why it was picked"`
 	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a network"`
+}
+
+// Asked is what 'nextbatch campaign ask --json' prints. A Batch lists rows, each with what is known of it; here the keys
+// of 'nextbatch select' list them column by column, and what an ask has besides follows.
+type Asked struct {
+	*nextbatch.Result
+	Campaign string     `json:"campaign"`
+	Ask      int64      `json:"ask"`
+	Event    int64      `json:"event"`
+	Person   string     `json:"person"`
+	LeaseEnd *time.Time `json:"lease_end"` // null: never
+	Audit    []bool     `json:"audit"`     // for each row, whether it was drawn at random
+	Trained  int        `json:"trained"`   // labelled rows that the network was trained on; 0 without one
+	Kept     bool       `json:"kept"`      // the network of an earlier ask was used
+	Repeated bool       `json:"repeated"`  // the request had been met before
+}
+
+// AskedOf describes a batch of a campaign.
+func AskedOf(name string, b *campaign.Batch) Asked {
+	asked := Asked{Result: b.Result, Campaign: name, Ask: b.Ask, Event: b.Seq, Person: b.Person, LeaseEnd: b.LeaseEnd, Audit: []bool{},
+		Trained: b.Trained, Kept: b.Kept, Repeated: b.Repeated}
+	for _, row := range b.Rows {
+		asked.Audit = append(asked.Audit, row.Audit)
+	}
+	return asked
 }
 
 // JobState is how far a job is.

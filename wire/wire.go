@@ -1,7 +1,8 @@
-// Package wire has the JSON that the worker and the service exchange with their clients about campaigns, so
-// that a client can treat a file, a database and a service alike. Both embed these types, and add
-// what only one of them needs. The tags doc, enum, nullable and those with limits are for the description
-// of the service.
+// Package wire has the JSON in which worker, service and command line describe campaigns and the progress of benchmarks.
+// Worker and service exchange the same types with their clients, so that a client can treat a file, a
+// database and a service alike: both embed them, and add what only one of them needs. Where --json of a command has
+// other fields, its type is beside theirs and says how it differs. The tags doc, enum, nullable and those with limits
+// are for the description of the service.
 //
 // Types that are sent as the program keeps them are described where they belong, and not again here: rows
 // and their counts, settings, faults and the standing in package campaign; predictions in package nextbatch.
@@ -32,6 +33,13 @@ func AboutOf(name string, s *campaign.State) About {
 		Name: name, Targets: s.Created.Targets, IDColumn: s.Created.IDColumn, Columns: append([]campaign.Column{}, s.Created.Columns...),
 		Settings: s.Settings, Event: s.Seq, Asks: len(s.Asks),
 	}
+}
+
+// Entry is a campaign in the list that 'nextbatch campaign list --json' prints; the service lists campaigns with all
+// of About.
+type Entry struct {
+	Name string `json:"name"`
+	campaign.Counts
 }
 
 // Value is a value of a table: a number, a text, or nil where it is missing.

@@ -183,7 +183,7 @@ func TestErrorsOfCampaigns(t *testing.T) {
 			"data", `"z" is not a target`},
 	} {
 		answer := c.ask(test.frame)
-		var f failure
+		var f wire.Failure
 		if err := json.Unmarshal(answer.Body, &f); err != nil || answer.Kind != "error" || f.Error != test.kind || !strings.Contains(f.Message, test.word) {
 			t.Errorf("%s: %s %s, want %s with %q", name, answer.Kind, answer.Body, test.kind, test.word)
 		}

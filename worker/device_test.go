@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // TestDeviceFailuresHaveTheirOwnKind has a device fail while it trains and picks.
@@ -28,7 +29,7 @@ func TestDeviceFailuresHaveTheirOwnKind(t *testing.T) {
 		{devicetest.Fake{FailSelection: full, Steps: 2}, "memory", "3 GiB"},
 	} {
 		answer := askOn(t, device.With(t.Context(), &c.device), exampleSelect(40, 4))
-		var f failure
+		var f wire.Failure
 		if err := json.Unmarshal(answer.Body, &f); err != nil || answer.Kind != "error" || f.Error != c.kind || !strings.Contains(f.Message, c.word) {
 			t.Errorf("%+v: %s %s, want %s with %q", c.device, answer.Kind, answer.Body, c.kind, c.word)
 		}

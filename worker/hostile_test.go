@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // empty is an array without elements that claims any number of rows or columns.
@@ -88,7 +90,7 @@ func TestHostileRequests(t *testing.T) {
 	c := newClientOf(t, Server{Version: "test", Available: func() int64 { return 64 << 20 }})
 	for name, test := range hostile() {
 		answer := c.ask(test.frame)
-		var f failure
+		var f wire.Failure
 		if test.kind == "" && answer.Kind == "result" {
 			continue
 		}

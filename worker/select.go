@@ -38,19 +38,17 @@ type selectBody struct {
 	Pool           *table `json:"pool"`
 	Aims           *table `json:"target"`
 
-	Y            []string  `json:"y"`
-	Weights      []float64 `json:"weights"`
-	ID           string    `json:"id"`
-	RandomColumn string    `json:"random_column"`
-	Categorical  []string  `json:"categorical"`
-	Keep         []string  `json:"keep"`
-	Missing      string    `json:"missing"`
-	Cost         string    `json:"cost"`
-	Budget       *float64  `json:"budget"`
-	CostAware    bool      `json:"cost_aware"`
-	Group        string    `json:"group"`
-	PerGroup     int       `json:"per_group"`
-	GroupInput   bool      `json:"group_input"`
+	tables.Columns
+	Y            []string `json:"y"`
+	ID           string   `json:"id"`
+	RandomColumn string   `json:"random_column"`
+	Missing      string   `json:"missing"`
+	Cost         string   `json:"cost"`
+	Budget       *float64 `json:"budget"`
+	CostAware    bool     `json:"cost_aware"`
+	Group        string   `json:"group"`
+	PerGroup     int      `json:"per_group"`
+	GroupInput   bool     `json:"group_input"`
 }
 
 // arguments maps the fields of a request to the arguments of the Python functions.
@@ -75,7 +73,7 @@ func (c *call) request(p picking) (r nextbatch.Request, err error) {
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, p.Threads)
 	r = nextbatch.Request{
-		Batch: p.N, Seed: p.Seed, Pending: p.Pending, Must: p.Must, Exclude: p.Exclude,
+		Batch: p.N, Choices: nextbatch.Choices{Seed: p.Seed}, Pending: p.Pending, Must: p.Must, Exclude: p.Exclude,
 		FieldName: argumentOf, Progress: c.picking, TableNames: map[*dataset.Table]string{},
 	}
 	r.Admit = func(bytes int64, less ...string) error { return c.server.admitSelection(bytes, p.MaxMemory, less) }
@@ -101,8 +99,7 @@ func (c *call) selectRows() (any, error) {
 	if r.Network, err = trained(body.Choice, body.Seed); err != nil {
 		return nil, err
 	}
-	r.TargetColumns, r.Weights = body.Y, body.Weights
-	r.IDColumn, r.RandomColumn, r.Categorical, r.Keep = body.ID, body.RandomColumn, body.Categorical, body.Keep
+	r.TargetColumns, r.IDColumn, r.RandomColumn, r.Columns = body.Y, body.ID, body.RandomColumn, body.Columns
 	r.Limits = nextbatch.Limits{CostColumn: body.Cost, Budget: body.Budget, PerCost: body.CostAware, GroupColumn: body.Group, PerGroup: body.PerGroup, GroupIsInput: body.GroupInput}
 	r.Members = body.Members
 	for _, t := range []struct {
@@ -212,10 +209,10 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 	p := plan.Problem()
 	p.Progress = nil
 	sets := []matrix.Dense[float32]{
-		p.Pool.SelectRows(spread(p.Pool.Rows, nextbatch.ShownCandidates)), p.Train.SelectRows(spread(p.Train.Rows, nextbatch.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
+		p.Pool.SelectRows(nextbatch.Spread(p.Pool.Rows, nextbatch.ShownCandidates)), p.Train.SelectRows(nextbatch.Spread(p.Train.Rows, nextbatch.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
 	}
 	rows := matrix.Stack(sets...)
-	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(spread(sets[0].Rows+sets[1].Rows, nextbatch.PlaneSample)), rows)
+	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(nextbatch.Spread(sets[0].Rows+sets[1].Rows, nextbatch.PlaneSample)), rows)
 	if err != nil {
 		return err
 	}
@@ -226,16 +223,6 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 		at += set.Rows
 	}
 	return nil
-}
-
-// spread returns at most most of n rows, evenly spread.
-func spread(n, most int) []int {
-	count := min(n, most)
-	rows := make([]int, count)
-	for i := range rows {
-		rows[i] = i * n / count
-	}
-	return rows
 }
 
 // admitSelection rejects a selection that would need more memory than the limit, or than the

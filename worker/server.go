@@ -232,20 +232,12 @@ func (c *connection) send(f Frame) {
 	_ = writeFrame(c.out, f)
 }
 
-// failure is the body of an answer of kind "error".
-type failure struct {
-	Error   string `json:"error"` // request, data, memory, device, cancelled, frame or fault
-	Message string `json:"message"`
-	// Rows are the wrong ones of a list that was rejected.
-	Rows []campaign.Fault `json:"rows,omitempty"`
-}
-
 // refuse answers a request that did not start. It does so in a goroutine of its own: whoever reads
 // the input must not wait for an answer to be read, or it would miss the end of the input.
 func (c *connection) refuse(id uint64, err error) { c.running.Go(func() { c.fail(id, err) }) }
 
 func (c *connection) fail(id uint64, err error) {
-	f := failure{Error: kindOf(err), Message: messageOf(err)}
+	f := wire.Failure{Error: kindOf(err), Message: messageOf(err)}
 	if wrong := (*campaign.TellError)(nil); errors.As(err, &wrong) {
 		f.Rows = wrong.Faults
 	}

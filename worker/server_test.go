@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // client talks to a server in this process.
@@ -150,8 +151,7 @@ func TestSelectIsThatOfTheLibrary(t *testing.T) {
 	}
 	table := sameTable(t, rows)
 	plan, err := nextbatch.Request{
-		Table: table, TableNames: map[*dataset.Table]string{table: "frame"}, TargetColumns: []string{"y"}, IDColumn: "name", Batch: n, Seed: 3,
-		Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}, Seed: 3},
+		Table: table, TableNames: map[*dataset.Table]string{table: "frame"}, TargetColumns: []string{"y"}, IDColumn: "name", Batch: n, Choices: nextbatch.Choices{Seed: 3, Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}, Seed: 3}},
 	}.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +368,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		"kind of a column": {change("table", map[string]any{"columns": []map[string]any{{"name": "a", "kind": "date", "arrays": []int{1}}}}), "request", `unknown kind "date"`},
 	} {
 		answer := c.ask(test.frame)
-		var f failure
+		var f wire.Failure
 		if err := json.Unmarshal(answer.Body, &f); err != nil || answer.Kind != "error" || f.Error != test.kind || !strings.Contains(f.Message, test.word) {
 			t.Errorf("%s: %s %s, want %s with %q", name, answer.Kind, answer.Body, test.kind, test.word)
 		}

@@ -101,14 +101,15 @@ func (q *queue) turn(ctx context.Context, wait bool, suspects map[holder]time.Ti
 }
 
 // take claims the first run that is free, and returns nil if there is none. Processes that take runs at the
-// same time pass over the rows that others have locked.
+// same time pass over the rows that others have locked. A process that does not seem alive, because it has just lost the
+// connection that shows it, takes none: others would free the run at once.
 func (q *queue) take() (*benchmark.Claim, error) {
 	c := &benchmark.Claim{}
 	busy, lacking := q.refused()
 	r := &c.Run
 	err := q.once(func(ctx context.Context, tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `UPDATE benchmark_runs SET owner = $1, failure = NULL WHERE id = (
-				SELECT id FROM benchmark_runs WHERE queued AND owner IS NULL AND id <> ALL ($2) AND dataset <> ALL ($3)
+		return tx.QueryRow(ctx, `UPDATE benchmark_runs SET owner = $1::integer, failure = NULL WHERE id = (
+				SELECT id FROM benchmark_runs WHERE queued AND owner IS NULL AND id <> ALL ($2) AND dataset <> ALL ($3) AND $1::integer IN `+alive+`
 				ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
 			RETURNING id, dataset, activation, spec, compat, batch, rounds, split`, q.process, busy, lacking).
 			Scan(&c.Key, &r.DataSet, &r.Activation, &r.Spec, &r.Compat, &r.BatchSize, &r.Rounds, &r.Split)
@@ -217,6 +218,8 @@ func (q *queue) leave(c *benchmark.Claim, lacks *benchmark.SetError) error {
 
 // left counts the runs that this process may get, now or after another one dies.
 func (q *queue) left(ctx context.Context) (n int, err error) {
+	ctx, stop := context.WithTimeout(ctx, attempt)
+	defer stop()
 	_, lacking := q.refused()
 	err = q.db.QueryRow(ctx, "SELECT count(*) FROM benchmark_runs WHERE queued AND dataset <> ALL ($1)", lacking).Scan(&n)
 	return n, err
@@ -233,6 +236,8 @@ type holder struct {
 // own a run without working on it, if the server's answer was lost. Suspects keeps since when
 // nobody seems to work on a run.
 func (q *queue) rescue(ctx context.Context, suspects map[holder]time.Time) error {
+	ctx, stop := context.WithTimeout(ctx, attempt)
+	defer stop()
 	rows, err := q.db.Query(ctx, "SELECT id, owner FROM benchmark_runs WHERE queued AND owner IS NOT NULL AND (owner = $1 OR owner NOT IN "+alive+")", q.process)
 	if err != nil {
 		return err

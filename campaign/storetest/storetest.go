@@ -211,7 +211,7 @@ func testEventsComeBack(t *testing.T, open Opener) {
 	s := open()
 	end, row := instant(99), campaign.RowRef{Row: 1, ID: "a \x00 null, \u2028 and 'quotes'"}
 	created := Created()
-	created.Created.Settings = campaign.Settings{Spec: "lcmd-tp:grad>sketch(512)", Audit: new(0.25), Lease: campaign.Duration(time.Hour), Seed: 1<<64 - 1, Limits: nextbatch.Limits{CostColumn: "x", Budget: new(0.1)}}
+	created.Created.Settings = campaign.Settings{Spec: "lcmd-tp:grad>sketch(512)", Audit: new(0.25), Lease: campaign.Duration(time.Hour), Choices: nextbatch.Choices{Seed: 1<<64 - 1}, Limits: nextbatch.Limits{CostColumn: "x", Budget: new(0.1)}}
 	list := []campaign.Event{
 		created,
 		{Added: &campaign.Added{First: 0, Blocks: []campaign.Block{{Rows: 5, Blob: "rows"}}}},

@@ -115,7 +115,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	result := newAdviseResult(advice, rows, a)
 	result.Seconds = a.seconds()
 	found := &answer{text: func(out io.Writer) error { return printAdvice(out, advice, result) }}
-	found.savePage(a.page, a.progress, func() *report.Page { return advicePage(a.path, advice, result) })
+	found.savePage(a.page, a.progress, func() (*report.Page, error) { return advicePage(a.path, advice, result), nil })
 	if a.json {
 		found.json = result
 	}
@@ -127,7 +127,7 @@ func (a *advising) check() error {
 	q := &a.question
 	*q = benchmark.Question{
 		Activation: a.net.Activation, Hidden: a.net.Hidden, Epochs: a.net.Epochs,
-		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.weights,
+		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.Weights,
 	}
 	if a.columns.target == "" {
 		return usagef("name the target column with --target")

@@ -107,7 +107,7 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 	if a.out != "" {
 		found.save = append(found.save, func() error { return a.write(result) })
 	}
-	found.savePage(a.page, a.progress, func() *report.Page { return auditPage(a.path, a.rows.Targets, reports, result, a.names) })
+	found.savePage(a.page, a.progress, func() (*report.Page, error) { return auditPage(a.path, a.rows.Targets, reports, result, a.names), nil })
 	if a.json {
 		found.json = result
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // A benchmark in a database exports the table that one in a file does, but for its times.
@@ -126,7 +127,7 @@ func mustListWorker(t *testing.T, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var status benchStatus
+	var status wire.BenchmarkStatus
 	for begin := time.Now(); status.Working == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > 40*time.Second {
 			t.Fatal("no worker takes a run")

@@ -108,8 +108,7 @@ func (b *benchRun) register(c *cobra.Command) {
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", b.settings.Start, "labelled rows to start with")
 	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid, "validation rows")
-	flags.IntVar(&b.settings.Epochs, "epochs", b.settings.Epochs, "epochs per training")
-	flags.IntSliceVar(&b.settings.Hidden, "hidden", b.settings.Hidden, "widths of the network's hidden layers")
+	registerTraining(flags, &b.settings.Epochs, &b.settings.Hidden)
 	b.columns.registerWeights(c)
 }
 
@@ -251,7 +250,7 @@ func (b *benchRun) override(s *benchmark.Settings, given func(string) bool) {
 		s.Hidden = b.settings.Hidden
 	}
 	if given("weights") {
-		s.Weights = b.columns.weights
+		s.Weights = b.columns.Weights
 	}
 }
 

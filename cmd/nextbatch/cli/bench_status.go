@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 func newBenchStatus() *cobra.Command {
@@ -38,71 +39,21 @@ func newBenchStatus() *cobra.Command {
 	return c
 }
 
-// benchStatus is what bench status prints as JSON.
-type benchStatus struct {
-	Settings benchmark.Settings `json:"settings"`
-	Runs     int                `json:"runs"`
-	Done     int                `json:"done"`
-	Working  int                `json:"working"` // runs that a process is working on
-	Rounds   roundStatus        `json:"rounds"`
-	Workers  []workerStatus     `json:"workers"`
-	Methods  []methodStatus     `json:"methods"`
-	Failures []runFailure       `json:"failures"`
-}
-
-// methodStatus counts the runs of a method on a data set, one per split.
-type methodStatus struct {
-	DataSet    string `json:"dataset"`
-	Activation string `json:"activation"`
-	Spec       string `json:"spec"`
-	Compat     bool   `json:"compat"`
-	Batch      int    `json:"batch"`
-	Rounds     int    `json:"rounds"`
-	Runs       int    `json:"runs"`
-	Done       int    `json:"done"`
-	Working    int    `json:"working"`
-	Failed     int    `json:"failed"`
-	Seconds    number `json:"seconds"` // mean of the finished runs; 0 if there are none
-}
-
-// roundStatus counts rounds, and forecasts the time of those that are left.
-type roundStatus struct {
-	Done  int     `json:"done"`
-	Total int     `json:"total"`
-	Left  *number `json:"seconds_left"` // with as many runs at the same time as now; null if unknown
-}
-
-// workerStatus is a process that is at work.
-type workerStatus struct {
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Runs    int       `json:"runs"` // under way
-	Version string    `json:"version"`
-	CPU     string    `json:"cpu"`
-	SIMD    string    `json:"simd"`
-}
-
-type runFailure struct {
-	Run   string `json:"run"`
-	Error string `json:"error"`
-}
-
-func benchStatusOf(ctx context.Context, path string) (benchStatus, error) {
+func benchStatusOf(ctx context.Context, path string) (all wire.BenchmarkStatus, err error) {
 	s, err := openResults(ctx, path)
 	if err != nil {
-		return benchStatus{}, err
+		return all, err
 	}
 	runs, err := s.Status(ctx)
 	settings, errSettings := s.Settings(ctx)
 	workers, errWorkers := s.Workers(ctx)
 	outlook, errOutlook := benchmark.OutlookOf(ctx, s, settings, runs)
-	all := benchStatus{Settings: settings, Runs: len(runs), Rounds: roundsOf(outlook), Workers: []workerStatus{}, Methods: []methodStatus{}, Failures: []runFailure{}}
+	all = wire.BenchmarkStatus{Settings: settings, Rounds: roundsOf(outlook), Workers: []wire.WorkerStatus{}, Methods: []wire.MethodStatus{}, Failures: []wire.RunFailure{}}
 	for _, w := range workers {
-		all.Workers = append(all.Workers, workerStatus{w.Host, w.PID, w.Started.UTC(), w.Runs, w.Version, w.CPU, w.SIMD})
+		all.Workers = append(all.Workers, wire.WorkerStatus{Host: w.Host, PID: w.PID, Started: w.Started.UTC(), Runs: w.Runs, Version: w.Version, CPU: w.CPU, SIMD: w.SIMD})
 	}
 	for _, r := range runs {
-		all.add(r)
+		countRun(&all, r)
 	}
 	for i := range all.Methods {
 		all.Methods[i].Seconds /= number(max(1, all.Methods[i].Done))
@@ -110,8 +61,8 @@ func benchStatusOf(ctx context.Context, path string) (benchStatus, error) {
 	return all, errors.Join(err, errSettings, errWorkers, errOutlook, s.Close())
 }
 
-func roundsOf(o benchmark.Outlook) roundStatus {
-	r := roundStatus{Done: o.Done, Total: o.Total}
+func roundsOf(o benchmark.Outlook) wire.RoundStatus {
+	r := wire.RoundStatus{Done: o.Done, Total: o.Total}
 	if o.Known {
 		seconds := number(o.Left.Seconds())
 		r.Left = &seconds
@@ -119,40 +70,36 @@ func roundsOf(o benchmark.Outlook) roundStatus {
 	return r
 }
 
-// add counts a run. The runs of a method are consecutive.
-func (a *benchStatus) add(r benchmark.RunStatus) {
-	m := methodStatus{
+// countRun counts a run. The runs of a method are consecutive.
+func countRun(a *wire.BenchmarkStatus, r benchmark.RunStatus) {
+	m := wire.MethodStatus{
 		DataSet: r.Run.DataSet, Activation: r.Run.Activation, Spec: r.Run.Spec, Compat: r.Run.Compat,
 		Batch: r.Run.BatchSize, Rounds: r.Run.Rounds,
 	}
-	if n := len(a.Methods); n == 0 || !a.Methods[n-1].same(m) {
+	if n := len(a.Methods); n == 0 || !sameMethod(a.Methods[n-1], m) {
 		a.Methods = append(a.Methods, m)
 	}
 	to := &a.Methods[len(a.Methods)-1]
-	to.Runs++
+	to.Add(r)
+	a.Add(r)
 	switch {
 	case r.Finished():
-		to.Done++
-		a.Done++
 		to.Seconds += number(r.Seconds)
-	case r.Working:
-		to.Working++
-		a.Working++
-	case r.Failure != "":
+	case r.Failed():
 		to.Failed++
-		a.Failures = append(a.Failures, runFailure{r.Run.String(), r.Failure})
+		a.Failures = append(a.Failures, wire.RunFailure{Run: r.Run.String(), Error: r.Failure})
 	}
 }
 
-// same reports whether two have the same method and data set.
-func (m methodStatus) same(other methodStatus) bool {
-	m.Runs, m.Done, m.Working, m.Failed, m.Seconds = 0, 0, 0, 0, 0
+// sameMethod reports whether two have the same method and data set. The second has no runs yet.
+func sameMethod(m, other wire.MethodStatus) bool {
+	m.RunCounts, m.Failed, m.Seconds = wire.RunCounts{}, 0, 0
 	return m == other
 }
 
-func printBenchStatus(out io.Writer, s benchStatus) error {
+func printBenchStatus(out io.Writer, s wire.BenchmarkStatus) error {
 	fmt.Fprintf(out, "%d of %d runs are done, %d under way\n", s.Done, s.Runs, s.Working)
-	s.Rounds.print(out)
+	printRounds(out, s.Rounds)
 	if err := printWorkers(out, s.Workers); err != nil {
 		return err
 	}
@@ -174,8 +121,8 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 	return nil
 }
 
-// print prints how many rounds are done, and how long the others may take.
-func (r roundStatus) print(out io.Writer) {
+// printRounds prints how many rounds are done, and how long the others may take.
+func printRounds(out io.Writer, r wire.RoundStatus) {
 	left := ""
 	if r.Left != nil && r.Done < r.Total {
 		left = "about " + roughly(time.Duration(float64(*r.Left)*float64(time.Second))) + " left"
@@ -183,7 +130,7 @@ func (r roundStatus) print(out io.Writer) {
 	fmt.Fprintf(out, "%d of %d rounds are done%s\n", r.Done, r.Total, after(left))
 }
 
-func printWorkers(out io.Writer, workers []workerStatus) error {
+func printWorkers(out io.Writer, workers []wire.WorkerStatus) error {
 	if len(workers) == 0 {
 		return nil
 	}
@@ -197,7 +144,7 @@ func printWorkers(out io.Writer, workers []workerStatus) error {
 }
 
 // printFailures prints each reason once.
-func printFailures(out io.Writer, failures []runFailure) {
+func printFailures(out io.Writer, failures []wire.RunFailure) {
 	count := map[string]int{}
 	for _, f := range failures {
 		count[f.Error]++

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // bench runs a command and returns its output and log.
@@ -52,7 +53,7 @@ func TestBenchOnATable(t *testing.T) {
 		t.Errorf("other settings: %q", log)
 	}
 	out, _ := bench(t, exitOK, "status", results, "--json")
-	var status benchStatus
+	var status wire.BenchmarkStatus
 	if err := json.Unmarshal([]byte(out), &status); err != nil || status.Runs != 6 || status.Done != 6 || len(status.Methods) != 2 || status.Methods[0].Done != 3 {
 		t.Errorf("status %s, %v", out, err)
 	}

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // campaignAsking is a run of campaign ask.
@@ -145,31 +145,12 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 	return ask, err
 }
 
-// askResult is what ask prints as JSON: the keys of select, and what an ask has besides.
-type askResult struct {
-	*nextbatch.Result
-	Campaign string     `json:"campaign"`
-	Ask      int64      `json:"ask"`
-	Event    int64      `json:"event"`
-	Person   string     `json:"person"`
-	LeaseEnd *time.Time `json:"lease_end"` // null: never
-	Audit    []bool     `json:"audit"`     // for each row, whether it was drawn at random
-	Trained  int        `json:"trained"`   // labelled rows that the network was trained on; 0 without one
-	Kept     bool       `json:"kept"`      // the network of an earlier ask was used
-	Repeated bool       `json:"repeated"`  // the request had been met before
-}
-
 func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *campaign.Batch, out io.Writer) error {
 	for _, w := range b.Result.Warnings {
 		a.progress.warn(w)
 	}
 	a.progress.say("%s", askedHow(b))
 	a.sayKept()
-	result := askResult{Result: b.Result, Campaign: c.Name(), Ask: b.Ask, Event: b.Seq, Person: b.Person, LeaseEnd: b.LeaseEnd, Audit: []bool{},
-		Trained: b.Trained, Kept: b.Kept, Repeated: b.Repeated}
-	for _, row := range b.Rows {
-		result.Audit = append(result.Audit, row.Audit)
-	}
 	if a.out != "" {
 		t, err := batchTable(ctx, c, b)
 		if err != nil {
@@ -181,7 +162,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		a.progress.say("%d rows written to %s", len(b.Rows), a.out)
 	}
 	if a.json {
-		if err := printJSON(out, result); err != nil {
+		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
 			return err
 		}
 	} else if a.out == "" {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // TestSoakAskKeepsFeatures measures asks of a campaign of 100,000 rows with 10 inputs that has gained
@@ -85,7 +87,7 @@ func timedAsk(t *testing.T, program, store string) (answered, ended float64, bat
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var r askResult
+	var r wire.Asked
 	err = json.NewDecoder(out).Decode(&r)
 	answered = time.Since(began).Seconds()
 	if err := errors.Join(err, c.Wait()); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // moreRows writes a table of new rows for a campaign of the sample.
@@ -65,7 +66,7 @@ func copied(t *testing.T, store string) (to string) {
 }
 
 // askMore asks and returns the batch, and what is said about it.
-func askMore(t *testing.T, store string, more ...string) (r askResult, log string) {
+func askMore(t *testing.T, store string, more ...string) (r wire.Asked, log string) {
 	t.Helper()
 	out, log := must(t, exitOK, append([]string{"campaign", "ask", store, "-n", "6", "--json"}, more...)...)
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
@@ -88,7 +89,7 @@ func wantKept(t *testing.T, log string, kept, computed int) {
 }
 
 // wantBatch requires the picks of another batch.
-func wantBatch(t *testing.T, got, want askResult) {
+func wantBatch(t *testing.T, got, want wire.Asked) {
 	t.Helper()
 	if len(got.IDs) != 6 || !reflect.DeepEqual(got.IDs, want.IDs) || !reflect.DeepEqual(got.Scores, want.Scores) || !reflect.DeepEqual(got.Reasons, want.Reasons) {
 		t.Errorf("the batch is %v, %v\nfrom scratch %v, %v", got.IDs, got.Scores, want.IDs, want.Scores)

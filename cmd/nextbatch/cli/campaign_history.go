@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 func newCampaignHistory() *cobra.Command {
@@ -158,12 +159,6 @@ these are: the message names them.`,
 	return c
 }
 
-// campaignEntry is a campaign in the list of a store.
-type campaignEntry struct {
-	Name string `json:"name"`
-	campaign.Counts
-}
-
 func newCampaignList() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
@@ -191,7 +186,7 @@ func newCampaignList() *cobra.Command {
 	return c
 }
 
-func campaignEntries(ctx context.Context, address string) (list []campaignEntry, err error) {
+func campaignEntries(ctx context.Context, address string) (list []wire.Entry, err error) {
 	store, err := openStore(ctx, address, false)
 	if err != nil {
 		return nil, err
@@ -201,7 +196,7 @@ func campaignEntries(ctx context.Context, address string) (list []campaignEntry,
 	if err != nil {
 		return nil, err
 	}
-	list = []campaignEntry{}
+	list = []wire.Entry{}
 	for _, name := range names {
 		c, err := campaign.Open(ctx, store, name)
 		if err != nil {
@@ -211,7 +206,7 @@ func campaignEntries(ctx context.Context, address string) (list []campaignEntry,
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, campaignEntry{name, s.Counts()})
+		list = append(list, wire.Entry{Name: name, Counts: s.Counts()})
 	}
 	return list, nil
 }

@@ -58,7 +58,7 @@ not represent the rest. Without audit rows 'campaign status' cannot estimate it.
 }
 
 func (n *campaignRows) create(ctx context.Context, address, path string) (err error) {
-	settings := campaign.Settings{Categorical: n.columns.categorical, Keep: n.columns.keep, Missing: n.columns.missing}
+	settings := campaign.Settings{Columns: n.columns.Columns, Missing: n.columns.missing}
 	if err := n.settings.apply(&settings); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, path strin
 		case dataset.KindNumeric.String():
 			n.columns.numeric = append(n.columns.numeric, column.Name)
 		case dataset.KindCategorical.String():
-			n.columns.categorical = append(n.columns.categorical, column.Name)
+			n.columns.Categorical = append(n.columns.Categorical, column.Name)
 		}
 	}
 	if err := n.columns.memory.check(); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // statusPage is the page about the status of a campaign.
@@ -27,7 +28,7 @@ func statusPage(s *campaignStatus) *report.Page {
 }
 
 // targetSections are the error of a target and its pictures.
-func (s *campaignStatus) targetSections(i int, t targetStatus) []report.Section {
+func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Section {
 	title := "The error"
 	if len(s.Targets) > 1 {
 		title += " of " + t.Target
@@ -48,7 +49,7 @@ func (s *campaignStatus) targetSections(i int, t targetStatus) []report.Section 
 }
 
 // curveTable lists the errors of the networks so far.
-func curveTable(t targetStatus) *report.Table {
+func curveTable(t wire.TargetStatus) *report.Table {
 	table := &report.Table{
 		Title:   "Networks so far",
 		Note:    fmt.Sprintf("Networks that predicted at least %d random rows whose labels are known.", campaign.LeastAudited),
@@ -63,7 +64,7 @@ func curveTable(t targetStatus) *report.Table {
 
 // curveFigure draws the learning curve from the first network to twice the labels of the
 // current one.
-func curveFigure(t targetStatus) *report.Figure {
+func curveFigure(t wire.TargetStatus) *report.Figure {
 	const steps = 24
 	first := t.Curve.Labels
 	for _, p := range t.Curve.Points {

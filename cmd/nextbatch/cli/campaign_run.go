@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // campaignRunning is a run of campaign run.
@@ -83,14 +84,6 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	registerDevice(c)
 	r.memory.register(c)
 	return c
-}
-
-// runSummary is what run prints as JSON.
-type runSummary struct {
-	Campaign string `json:"campaign"`
-	*campaign.RunResult
-	Counts  campaign.Counts `json:"counts"` // of the campaign, afterwards
-	Seconds number          `json:"seconds"`
 }
 
 func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer) (err error) {
@@ -209,7 +202,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 	}
 	counts := s.Counts()
 	if r.json {
-		return printJSON(out, runSummary{c.Name(), result, counts, number(time.Since(begin).Seconds())})
+		return printJSON(out, wire.RunSummary{Campaign: c.Name(), RunResult: result, Counts: counts, Seconds: number(time.Since(begin).Seconds())})
 	}
 	fmt.Fprintf(out, "ended: %s (%s)\n", result.End, shown(result.Because))
 	fmt.Fprintf(out, "%s labelled, %d failed, %d to be told later, %d returned\n", words.Count(result.Told, "row", "rows"), result.Failed, result.Later, result.Returned)

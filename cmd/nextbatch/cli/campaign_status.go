@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // campaignStanding is a run of campaign status.
@@ -108,13 +107,12 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 			return err
 		}
 		if s.page != "" {
-			if err := atomicfile.Write(s.page, statusPage(status).Write); err != nil {
+			if err := writePage(s.page, s.progress, statusPage(status)); err != nil {
 				return err
 			}
-			s.progress.say("page written to %s", s.page)
 		}
 		if s.json {
-			err = printJSON(out, status)
+			err = printJSON(out, status.CampaignStatus)
 		} else {
 			err = printStatus(out, status)
 		}
@@ -139,32 +137,11 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	return err
 }
 
-// campaignStatus is what status prints as JSON. Error, interval and forecast are those of
-// the only target; with several, those in the list have them.
+// campaignStatus is what status prints, and where its page comes from.
 type campaignStatus struct {
-	Campaign string `json:"campaign"`
-	campaign.Counts
-	Error    *number            `json:"error"`    // RMSE of the current network
-	Interval *[2]number         `json:"interval"` // that holds it with the probability of coverage
-	Coverage number             `json:"coverage"`
-	ErrorOf  string             `json:"error_of"` // on which rows the error is estimated, or why there is none
-	Forecast *campaign.Forecast `json:"forecast"`
-	Advice   campaign.Advice    `json:"advice"`
-	Rule     string             `json:"stop"`
-	Targets  []targetStatus     `json:"targets"`
-	Created  time.Time          `json:"created"`
-	Events   int64              `json:"events"`
-	Asks     int                `json:"asks"`
-	Version  string             `json:"version"`
-
+	wire.CampaignStatus
 	state *campaign.State
 	log   []campaign.Event
-}
-
-// targetStatus is a target, and what its error is of.
-type targetStatus struct {
-	campaign.TargetStanding
-	ErrorOf string `json:"error_of"`
 }
 
 func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule) (*campaignStatus, error) {
@@ -180,12 +157,12 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 	if err != nil {
 		return nil, err
 	}
-	s := &campaignStatus{
+	s := &campaignStatus{wire.CampaignStatus{
 		Campaign: c.Name(), Counts: found.Counts, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
-		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version, state: state, log: log,
-	}
+		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
+	}, state, log}
 	for _, t := range found.Targets {
-		s.Targets = append(s.Targets, targetStatus{t, errorOf(t)})
+		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t)})
 	}
 	if only := s.Targets[0]; len(s.Targets) == 1 {
 		s.ErrorOf, s.Forecast = only.ErrorOf, only.Forecast
@@ -236,7 +213,7 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 }
 
 // statusFacts are the names and values of what is known about a target.
-func statusFacts(t targetStatus) (facts [][2]string) {
+func statusFacts(t wire.TargetStatus) (facts [][2]string) {
 	add := func(name, format string, args ...any) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}

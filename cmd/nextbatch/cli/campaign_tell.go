@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // telling is a run of campaign tell.
@@ -68,15 +69,6 @@ were skipped; the others are those of 'nextbatch select'.`,
 	return c
 }
 
-// tellResult is what tell prints as JSON.
-type tellResult struct {
-	Event    int64            `json:"event"` // 0: nothing was new
-	Rows     int              `json:"rows"`  // with a new label
-	Known    int              `json:"known"` // labels that the rows had already
-	Repeated bool             `json:"repeated"`
-	Faults   []campaign.Fault `json:"faults"` // lines that were skipped, counted from 0
-}
-
 func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, out io.Writer) error {
 	if t.again && t.correct {
 		return usagef("--again adds a measurement and --correct replaces it: use one of them")
@@ -97,13 +89,12 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, ou
 	if err != nil {
 		return faultsError(err, path, table.Rows(), ": correct the file, or take the other lines with --partial")
 	}
-	result := tellResult{told.Seq, len(told.Rows), told.Known, told.Repeated, append([]campaign.Fault{}, told.Faults...)}
 	if t.json {
-		if err := printJSON(out, result); err != nil {
+		if err := printJSON(out, wire.ToldLinesOf(told)); err != nil {
 			return err
 		}
 	}
-	t.progress.say("%s: %d labels %s%s, %d were known, %d lines have none yet%s", nameOf(path), result.Rows, word, eventText(told.Seq), told.Known,
+	t.progress.say("%s: %d labels %s%s, %d were known, %d lines have none yet%s", nameOf(path), len(told.Rows), word, eventText(told.Seq), told.Known,
 		table.Rows()-len(entries), again(told.Repeated))
 	if len(told.Faults) > 0 {
 		return leftOut(path, table.Rows(), told.Faults, len(entries))

@@ -94,15 +94,24 @@ func (a *answer) give(out io.Writer) (err error) {
 }
 
 // savePage adds a page to the files of the answer, if it has a path.
-func (a *answer) savePage(path string, p *progress, page func() *report.Page) {
+func (a *answer) savePage(path string, p *progress, page func() (*report.Page, error)) {
 	if path == "" {
 		return
 	}
 	a.save = append(a.save, func() error {
-		if err := atomicfile.Write(path, page().Write); err != nil {
+		made, err := page()
+		if err != nil {
 			return err
 		}
-		p.say("page written to %s", path)
-		return nil
+		return writePage(path, p, made)
 	})
+}
+
+// writePage writes a page to a file, and says so.
+func writePage(path string, p *progress, page *report.Page) error {
+	if err := atomicfile.Write(path, page.Write); err != nil {
+		return err
+	}
+	p.say("page written to %s", path)
+	return nil
 }

@@ -249,8 +249,8 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 // firstBatch picks the first batch, as the command select does.
 func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
 	s := &selecting{selectFlags: selectFlags{table: path, batch: d.batch, net: networkFlags{seed: d.seed}}, run: run{progress: d.progress}}
-	s.request = nextbatch.Request{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site", Batch: d.batch, Seed: d.seed,
-		Network: network.Config{Seed: d.seed},
+	s.request = nextbatch.Request{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site", Batch: d.batch,
+		Choices: nextbatch.Choices{Network: network.Config{Seed: d.seed}, Seed: d.seed},
 		Admit:   func(bytes int64, less ...string) error { return d.memory.admit("the demo", bytes, less...) }}.WithDefaults()
 	begin := time.Now()
 	var err error

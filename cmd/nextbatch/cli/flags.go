@@ -20,22 +20,21 @@ import (
 
 // columnFlags describe the columns of a table.
 type columnFlags struct {
-	id                           string
-	categorical, numeric, ignore []string
-	keep                         []string
-	missing                      string
+	tables.Columns  // the weights are a flag of their own
+	id              string
+	numeric, ignore []string
+	missing         string
 
-	format  formatFlags
-	random  string    // the column that marks labels drawn at random; a flag of its own
-	memory  memory    // that reading and what follows may take
-	target  string    // the target columns, which must be numeric; a flag of its own
-	weights []float64 // of the targets; a flag of its own
+	format formatFlags
+	random string // the column that marks labels drawn at random; a flag of its own
+	memory memory // that reading and what follows may take
+	target string // the target columns, which must be numeric; a flag of its own
 }
 
 func (f *columnFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.id, "id", "", "column that names the rows; without it, rows are numbered from 0")
-	flags.StringSliceVar(&f.categorical, "categorical", nil, "numeric columns to treat as categories")
+	flags.StringSliceVar(&f.Categorical, "categorical", nil, "numeric columns to treat as categories")
 	flags.StringSliceVar(&f.numeric, "numeric", nil, "columns that must be numbers")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns to skip")
 	f.format.register(c)
@@ -50,7 +49,7 @@ func (f *columnFlags) registerRandom(c *cobra.Command) {
 // registerInputs registers the flags that determine which columns are inputs, and how
 // missing ones are handled.
 func (f *columnFlags) registerInputs(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.keep, "keep", nil, "columns to use even if they look like row numbers")
+	c.Flags().StringSliceVar(&f.Keep, "keep", nil, "columns to use even if they look like row numbers")
 	f.registerMissing(c)
 }
 
@@ -68,8 +67,8 @@ func (f *columnFlags) missingInputs() tables.Missing {
 // tables returns a table as one that holds labelled rows and candidates.
 func (f *columnFlags) tables(path string, table *dataset.Table) tables.Tables {
 	return tables.Tables{
-		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumns: f.targets(table.Names()), Weights: f.weights, RandomColumn: f.random, IDColumn: f.id,
-		Categorical: f.categorical, Keep: f.keep, Missing: f.missingInputs(), FieldName: flagOf,
+		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumns: f.targets(table.Names()), Columns: f.Columns, RandomColumn: f.random, IDColumn: f.id,
+		Missing: f.missingInputs(), FieldName: flagOf,
 	}
 }
 
@@ -87,7 +86,7 @@ func (f *columnFlags) check() error {
 	if f.id != "" && (f.id == f.target || slices.Contains(targets, f.id)) {
 		return usagef("column %q is named by --id and --target; one column cannot be both", f.id)
 	}
-	for _, name := range f.categorical {
+	for _, name := range f.Categorical {
 		if slices.Contains(f.numeric, name) {
 			return usagef("column %q is named by --categorical and --numeric", name)
 		}
@@ -132,7 +131,7 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 		return opts, err
 	}
 	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory, opts.Overflow = map[string]dataset.Kind{}, f.ignore, optional, f.memory.left(), f.memory.overflow
-	for _, name := range f.categorical {
+	for _, name := range f.Categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
 	for _, name := range f.numeric {
@@ -200,9 +199,14 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 func (f *networkFlags) registerChoice(flags *pflag.FlagSet, seed string) {
 	f.flags, f.Choice = flags, network.DefaultChoice()
 	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames())
-	flags.IntVar(&f.Epochs, "epochs", f.Epochs, "epochs of training")
-	flags.IntSliceVar(&f.Hidden, "hidden", f.Hidden, "widths of the hidden layers")
+	registerTraining(flags, &f.Epochs, &f.Hidden)
 	flags.Uint64Var(&f.seed, "seed", 0, seed)
+}
+
+// registerTraining registers how long networks are trained and how wide they are. Both have their defaults.
+func registerTraining(flags *pflag.FlagSet, epochs *int, hidden *[]int) {
+	flags.IntVar(epochs, "epochs", *epochs, "epochs of training")
+	flags.IntSliceVar(hidden, "hidden", *hidden, "widths of the hidden layers")
 }
 
 func (f *networkFlags) registerMembers() {

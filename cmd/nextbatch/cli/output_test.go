@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
 // TestOutputsDiffer: no command overwrites its input or writes two results to
@@ -55,7 +56,7 @@ func TestOutputsDiffer(t *testing.T) {
 // TestNumbersWithoutValue: what JSON cannot express is null, not an error.
 func TestNumbersWithoutValue(t *testing.T) {
 	for _, v := range []any{
-		benchStatus{Methods: []methodStatus{{Seconds: number(math.Inf(1))}}},
+		wire.BenchmarkStatus{Methods: []wire.MethodStatus{{Seconds: number(math.Inf(1))}}},
 		nextbatch.Plan{Seconds: &nextbatch.Seconds{Train: number(math.NaN())}},
 	} {
 		var out bytes.Buffer

@@ -24,6 +24,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // selectFlags are the flags of select, and of the commands that show its kernel.
@@ -301,8 +302,8 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	output, streams := s.request.Output, s.request.Streams
 	s.request = nextbatch.Request{
 		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
-		Categorical: s.columns.categorical, Keep: s.columns.keep, Missing: s.columns.missingInputs(),
-		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.Members,
+		Columns: tables.Columns{Categorical: s.columns.Categorical, Keep: s.columns.Keep}, Missing: s.columns.missingInputs(),
+		Batch: s.batch, Choices: nextbatch.Choices{Network: config, Members: s.net.Members, Seed: s.net.seed},
 		Limits:    s.limits.Limits,
 		ModelName: s.model, FieldName: flagOf, Output: output, Folder: s.folder(), Streams: streams,
 		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
@@ -444,7 +445,7 @@ func (s *selecting) setTargets() {
 	r := &s.request
 	for _, table := range []*dataset.Table{r.Table, r.Train, r.Pool} {
 		if table != nil {
-			r.TargetColumns, r.Weights = s.columns.targets(table.Names()), s.columns.weights
+			r.TargetColumns, r.Weights = s.columns.targets(table.Names()), s.columns.Weights
 			return
 		}
 	}

@@ -12,24 +12,19 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/report"
 )
 
-// writePage writes the page about the batch.
-func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
-	page, err := s.describe(ctx, r)
+// batchPage returns the page about the batch.
+func (s *selecting) batchPage(ctx context.Context, r *nextbatch.Result) (*report.Page, error) {
+	batch, err := s.describe(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := atomicfile.Write(s.page, page.Page().Write); err != nil {
-		return err
-	}
-	s.progress.say("page written to %s", s.page)
-	return nil
+	return batch.Page(), nil
 }
 
 // describe returns the contents of the page.

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/report"
 )
 
 // answer is the batch as a table, a page, and JSON or text.
@@ -22,9 +23,7 @@ func (s *selecting) answer(ctx context.Context, r *nextbatch.Result) *answer {
 	} else {
 		found.text = func(out io.Writer) error { return printBatch(out, r) }
 	}
-	if s.page != "" {
-		found.save = append(found.save, func() error { return s.writePage(ctx, r) })
-	}
+	found.savePage(s.page, s.progress, func() (*report.Page, error) { return s.batchPage(ctx, r) })
 	if s.json {
 		found.json = r
 	}

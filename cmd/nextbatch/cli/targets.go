@@ -26,16 +26,16 @@ func (f *columnFlags) registerTarget(c *cobra.Command) {
 
 // registerWeights registers the flag for the weights of the targets.
 func (f *columnFlags) registerWeights(c *cobra.Command) {
-	c.Flags().Float64SliceVar(&f.weights, "weights", nil, "how much each target counts in the kernel of the network, as in 1,2,0.5 (default 1 each)")
+	c.Flags().Float64SliceVar(&f.Weights, "weights", nil, "how much each target counts in the kernel of the network, as in 1,2,0.5 (default 1 each)")
 }
 
 // checkWeights rejects weights of which there is not one, positive and finite, for each of
 // the targets of a table.
 func (f *columnFlags) checkWeights(table string, targets int) error {
-	if n := len(f.weights); n > 0 && n != targets {
+	if n := len(f.Weights); n > 0 && n != targets {
 		return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), table, words.Count(targets, "target", "targets"))
 	}
-	for _, w := range f.weights {
+	for _, w := range f.Weights {
 		if !(w > 0) || math.IsInf(w, 1) {
 			return usagef("--weights: %v must be positive and finite", w)
 		}

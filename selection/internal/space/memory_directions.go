@@ -1,6 +1,6 @@
 package space
 
-// FrankWolfe's scores of rows in memory, in float64. frankwolfe_bounds.go finds the
+// FrankWolfe's scores of rows in memory, in float64. memory_directions_bounds.go finds the
 // rows that can be the best, and only their scores are computed.
 
 import (

@@ -13,7 +13,7 @@ import (
 )
 
 // BAIT's c and v of rows in memory. They need not follow each step at once:
-// bait_bounds.go finds the rows that can be the best, and only these are updated, with the
+// memory_totals_bounds.go finds the rows that can be the best, and only these are updated, with the
 // same numbers as if each step were done for every row.
 
 type memoryTotals[T matrix.Float] struct {

@@ -2,7 +2,7 @@ package space
 
 // ψ' of rows in float32, for BAIT's bounds alone. They round it to bytes, so half as many
 // digits are enough, and the product takes less than half the time. With B = RA
-// (bait_frame.go), its columns B_j, and u = 2⁻²⁴, a sum of d rounded products of rounded
+// (memory_totals_frame.go), its columns B_j, and u = 2⁻²⁴, a sum of d rounded products of rounded
 // numbers is off by at most
 //
 //	(d+8)·u·‖|B||φ|‖ ≤ (d+8)·u·Σ_j ‖B_j‖|φ_j| ≤ (d+8)·u·√d·‖(‖B_1‖φ_1, …, ‖B_d‖φ_d)‖.

@@ -1,0 +1,35 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
+)
+
+// TestSettingsAsTheyAreStored: logs hold settings in this form, which structs that they share with requests must not
+// change.
+func TestSettingsAsTheyAreStored(t *testing.T) {
+	t.Parallel()
+	config, err := json.Marshal(network.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := campaign.Settings{
+		Spec: "random", Choices: nextbatch.Choices{Members: 2, Seed: 3}, Batch: 4, Audit: new(0.5), Lease: -1, Latest: true, RandomStart: true,
+		Columns: tables.Columns{Weights: []float64{1, 2}, Categorical: []string{"a"}, Keep: []string{"b"}}, Missing: "drop",
+		Limits: nextbatch.Limits{CostColumn: "c", Budget: new(6.0), PerCost: true, GroupColumn: "d", PerGroup: 7, GroupIsInput: true},
+	}
+	for want, s := range map[string]campaign.Settings{
+		`{"network":` + string(config) + `,"seed":0}`: {},
+		`{"spec":"random","network":` + string(config) + `,"members":2,"seed":3,"batch":4,"audit":0.5,"lease":"-1ns","latest":true,"random_start":true,` +
+			`"weights":[1,2],"categorical":["a"],"keep":["b"],"missing":"drop","cost_column":"c","budget":6,"per_cost":true,"group_column":"d","per_group":7,"group_is_input":true}`: all,
+	} {
+		if got, err := json.Marshal(s); err != nil || string(got) != want {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}
