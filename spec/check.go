@@ -33,8 +33,13 @@ func (c chain) after(t TransformInfo) (chain, string) {
 }
 
 func (c chain) checkNeeds(t TransformInfo) string {
-	if t.Needs == Values || t.Needs == FiniteFeatures && c.space == Factored {
+	switch {
+	case t.Needs == Values, t.Needs == FiniteFeatures && c.space == Factored, t.Needs == Frequencies && c.space == Stationary:
 		return ""
+	case t.Needs == Frequencies && c.kernel.Space == Stationary:
+		return t.Name + " draws frequencies of a stationary kernel: put it right after " + c.kernel.Name
+	case t.Needs == Frequencies:
+		return fmt.Sprintf("%s draws frequencies of a stationary kernel (rbf, matern or laplace), and %s is not stationary", t.Name, c.kernel.Name)
 	}
 	return c.lacksFeatures(t.Name)
 }
@@ -42,13 +47,23 @@ func (c chain) checkNeeds(t TransformInfo) string {
 func (c chain) lacksFeatures(what string) string {
 	switch c.space {
 	case Factored:
-		return what + " needs features, and a product kernel has too many to write down: put sketch(p) before it"
+		return fmt.Sprintf("%s needs features, and %s has too many to write down: put sketch(p) before it", what, c.factored())
 	case Lost:
-		return what + " needs features, and the posterior of a product kernel no longer has any: put sketch(p) before post, train or acs-grad"
+		return fmt.Sprintf("%s needs features, and the posterior of %s no longer has any: put sketch(p) before post, train or acs-grad", what, c.factored())
+	case Stationary:
+		return fmt.Sprintf("%s needs features, and %s has infinitely many: put rff(n) before it", what, c.kernel.Name)
 	case Infinite:
 		return fmt.Sprintf("%s needs features, and %s has infinitely many", what, c.kernel.Name)
 	}
 	return ""
+}
+
+// factored names a kernel that has too many features.
+func (c chain) factored() string {
+	if c.kernel.Leaves {
+		return c.kernel.Name
+	}
+	return "a product kernel"
 }
 
 func (c chain) checkEnsemble(t TransformInfo) string {

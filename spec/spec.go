@@ -92,7 +92,7 @@ func (s Spec) TrainedNetworks() int {
 
 // NeedsLabelled reports whether the spec cannot do without labelled rows.
 func (s Spec) NeedsLabelled() bool {
-	return s.TrainedNetworks() > 0 || s.Mode == TP || s.Kernel.Info().Train ||
+	return s.TrainedNetworks() > 0 || s.Mode == TP || s.Kernel.Info().Train || s.Kernel.Info().Leaves || s.Kernel.Info().Members ||
 		slices.ContainsFunc(s.Transforms, func(t Transform) bool { return t.Info().Train })
 }
 
