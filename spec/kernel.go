@@ -23,6 +23,22 @@ const (
 	Stationary              // infinitely many features, of which random ones can be drawn
 )
 
+// lacks returns how much of a feature space is not available, from 0 up.
+func (s Space) lacks() int {
+	return slices.Index([]Space{Explicit, Factored, Lost, Stationary, Infinite}, s)
+}
+
+// plus returns how much of the feature space of a sum of two kernels is available.
+func (s Space) plus(other Space) Space {
+	if other.lacks() > s.lacks() {
+		s, other = other, s
+	}
+	if s == Stationary && other != Stationary {
+		return Infinite
+	}
+	return s
+}
+
 // Networks determines which networks a kernel needs.
 type Networks int
 
