@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/network"
@@ -51,7 +52,7 @@ type Plan struct {
 	model     *network.Model
 	trained   bool
 	timings   Timings
-	poolRMSE  []*network.RMSEEstimate // of each target; nil where there is no estimate
+	poolRMSE  []*conformal.RMSEEstimate // of each target; nil where there is no estimate
 }
 
 // Seconds is the forecast of the time that a plan takes.
@@ -162,7 +163,7 @@ func (p *Plan) Train(ctx context.Context) error {
 		p.poolRMSE, warnings = PoolRMSE(p.Rows, p.model)
 		p.Warnings = append(p.Warnings, warnings...)
 	} else if p.model != nil {
-		p.poolRMSE = make([]*network.RMSEEstimate, p.model.Targets())
+		p.poolRMSE = make([]*conformal.RMSEEstimate, p.model.Targets())
 	}
 	p.timings.Train = Float(time.Since(begin).Seconds())
 	if p.Networks == 0 {

@@ -41,6 +41,10 @@ type Problem struct {
 	// Weights are those of the targets, for kernels that are fitted to labels; nil means 1
 	// for each. Those of the outputs of models are in the models.
 	Weights []float64
+	// Learnt is what other learners than networks have learnt from Train, on rows as in Train
+	// and Pool. The kernel leaf needs its trees, predictions its members; matern is the kernel of
+	// its processes, one for each target, where there are any, and then uses no labels.
+	Learnt Learnt
 
 	// Pending are pool rows that are out being labelled. They are not picked and take no
 	// place in the batch, but they count as selected (see package selection), and
@@ -99,6 +103,9 @@ func (p Problem) kernelSeed() uint64 {
 	}
 	return p.Seed
 }
+
+// Learnt is what other learners than networks have learnt, as kernels need it.
+type Learnt = kernel.Learnt
 
 // Sets are labelled rows, candidates and rows of the target distribution.
 type Sets[T matrix.Float] struct{ Train, Pool, Aims matrix.Dense[T] }
@@ -280,9 +287,8 @@ func (p Problem) check(s spec.Spec) error {
 		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
 	}
 	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target", s.Method)
-	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", s.Kernel)
-	complain(s.Kernel.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", s.Kernel, p.Train.Rows, p.Labels.Rows)
-	complain(p.Weights != nil && len(p.Weights) != p.Labels.Cols, "there are %d weights, but %d targets", len(p.Weights), p.Labels.Cols)
+	p.checkKernel(s.Kernel, complain)
+	complain(p.Weights != nil && len(p.Weights) != p.targets(), "there are %d weights, but %d targets", len(p.Weights), p.targets())
 	for _, t := range s.Transforms {
 		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
 		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, p.Labels.Rows)
@@ -290,6 +296,35 @@ func (p Problem) check(s spec.Spec) error {
 	}
 	return errors.Join(found...)
 }
+
+// checkKernel reports what a base kernel lacks.
+func (p Problem) checkKernel(k spec.Kernel, complain func(wrong bool, format string, args ...any)) {
+	info, processes := k.Info(), p.Learnt.Processes
+	if info.Process && len(processes) > 0 {
+		complain(p.Labels.Cols > 0 && len(processes) != p.Labels.Cols, "there are fitted Gaussian processes for %d targets, but labels for %d", len(processes), p.Labels.Cols)
+		for i, process := range processes {
+			complain(len(process.Lengths) != p.Pool.Cols, "the Gaussian process of target %d (from 0) takes %d columns, the pool has %d", i, len(process.Lengths), p.Pool.Cols)
+		}
+	} else {
+		complain(info.Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", k)
+		complain(info.Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", k, p.Train.Rows, p.Labels.Rows)
+	}
+	learnt := func(needed bool, by interface{ Inputs() int }, what, lacks string) {
+		switch {
+		case needed && by == nil:
+			complain(true, "%v needs %s", k, lacks)
+		case needed:
+			complain(by.Inputs() != p.Pool.Cols, "%s take %d columns, the pool has %d", what, by.Inputs(), p.Pool.Cols)
+		}
+	}
+	learnt(info.Leaves, p.Learnt.Leaves, "the trees",
+		"fitted trees, but there are none: choose a learner that fits some, trees or auto (in Go, set Learnt.Leaves)")
+	learnt(info.Members, p.Learnt.Members, "the members of the ensemble",
+		"the members of an ensemble, but there are none: choose a learner that has some, such as auto (in Go, set Learnt.Members)")
+}
+
+// targets is the number of targets that kernels are fitted to.
+func (p Problem) targets() int { return max(p.Labels.Cols, len(p.Learnt.Processes)) }
 
 func (p Problem) hasLabels() bool { return p.Labels.Rows == p.Train.Rows && p.Labels.Cols > 0 }
 
@@ -302,7 +337,7 @@ func conditions(t spec.Transform) bool { return t.Info().Conditions && !t.Info()
 func (p *Problem) parts(by spec.Spec) compose.Parts {
 	parts := compose.Parts{
 		Spec: by, Train: p.Train, Pool: p.Pool, Exact: compose.Rows[float64]{Train: p.Exact.Train, Pool: p.Exact.Pool, Aims: p.Exact.Aims},
-		PoolRows: p.PoolRows, Labels: p.Labels, Weights: p.Weights, Pending: p.Pending, Seed: p.kernelSeed(),
+		PoolRows: p.PoolRows, Labels: p.Labels, Weights: p.Weights, Learnt: p.Learnt, Pending: p.Pending, Seed: p.kernelSeed(),
 		Networks: p.Networks, Folder: p.Folder, Across: p.Ranks != nil, PoolError: p.inPool,
 		Taps:     func(member int) kernel.Taps[float32] { return p.Models[member].Taps() },
 		Infinite: func() kernel.InfiniteNetwork { return p.Models[0].Infinite() },

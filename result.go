@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/explain"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -69,22 +70,22 @@ type Prediction struct {
 
 // Intervals describes how intervals are computed: their width, the held-out rows, and why.
 type Intervals struct {
-	network.Intervals
+	conformal.Intervals
 	Why string `json:"why"`
 }
 
 // DescribeIntervals describes how the intervals of a model are computed.
-func DescribeIntervals(i network.Intervals) Intervals { return Intervals{i, i.String()} }
+func DescribeIntervals(i conformal.Intervals) Intervals { return Intervals{i, i.String()} }
 
 // TargetResult is the part of a result about one of several targets.
 type TargetResult struct {
-	Target      string                `json:"target"`
-	Weight      Float                 `json:"weight"`
-	Labels      int                   `json:"labels"`      // labelled rows that have a label of the target
-	Predictions []Prediction          `json:"predictions"` // as in Result
-	Intervals   Intervals             `json:"intervals"`   // how those of the predictions are computed
-	ValidRMSE   []Float               `json:"valid_rmse"`  // as in Metrics
-	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Target      string                  `json:"target"`
+	Weight      Float                   `json:"weight"`
+	Labels      int                     `json:"labels"`      // labelled rows that have a label of the target
+	Predictions []Prediction            `json:"predictions"` // as in Result
+	Intervals   Intervals               `json:"intervals"`   // how those of the predictions are computed
+	ValidRMSE   []Float                 `json:"valid_rmse"`  // as in Metrics
+	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
 }
 
 // FallbackEntry is a selection.Fallback with rows of the input.
@@ -107,9 +108,9 @@ type Metrics struct {
 	ValidRMSEOf string `json:"valid_rmse_of"`
 	// PoolRMSE estimates the error on the pool from labelled rows that were drawn at
 	// random; nil if the table does not mark them, or too few were held out.
-	PoolRMSE *network.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Cost     *Float                `json:"cost,omitempty"`
-	Memory   int64                 `json:"memory_forecast"`
+	PoolRMSE *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Cost     *Float                  `json:"cost,omitempty"`
+	Memory   int64                   `json:"memory_forecast"`
 }
 
 // Select picks the batch, and trains first if the caller has not. A batch that is
@@ -196,7 +197,7 @@ func floats(values []float64) []Float {
 // explain fills in what reasons are made of, and adds it to them.
 func (p *Plan) explain(ctx context.Context, r *Result) error {
 	r.Nearest, r.Distances, r.Apart, r.Predictions = []string{}, []Float{}, [][]Apart{}, []Prediction{}
-	r.Coverage, r.Typical = network.DefaultCoverage, Float(r.Batch.Typical)
+	r.Coverage, r.Typical = conformal.DefaultCoverage, Float(r.Batch.Typical)
 	var inputs explain.Inputs
 	if p.Rows != nil {
 		inputs = explain.NewInputs(p.Rows.Encoder.Columns(), p.request.pool(), p.request.train(), p.poolRows)
@@ -256,8 +257,8 @@ func predictions(ctx context.Context, m *network.Model, rows matrix.Dense[float3
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := m.PredictInterval(ctx, rows, network.DefaultCoverage)
-	few := errors.As(err, new(*network.CoverageError))
+	low, high, err := m.PredictInterval(ctx, rows, conformal.DefaultCoverage)
+	few := errors.As(err, new(*conformal.CoverageError))
 	if err != nil && !few {
 		return nil, err
 	}
@@ -299,7 +300,7 @@ func predictedText(targets []TargetResult, i int) string {
 			texts[k] = t.Target + " " + texts[k]
 		}
 		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*network.DefaultCoverage, t.Intervals.Basis())
+			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")

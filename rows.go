@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -170,7 +171,7 @@ func ValidRMSEMeaning(rows int) string {
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
 // the rows, from those that were held out and drawn at random. An estimate is nil if the
 // table does not mark these, or if they are too few, which a warning reports.
-func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*network.RMSEEstimate, warnings []string) {
+func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*conformal.RMSEEstimate, warnings []string) {
 	for k := range m.Targets() {
 		e, warning := poolRMSE(r, m.Target(k))
 		if warning != "" && m.Targets() > 1 {
@@ -183,7 +184,7 @@ func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*network.RMSEEstima
 	return estimates, warnings
 }
 
-func poolRMSE(r *tables.Rows, m *network.Model) (estimate *network.RMSEEstimate, warning string) {
+func poolRMSE(r *tables.Rows, m *network.Model) (estimate *conformal.RMSEEstimate, warning string) {
 	if r.Random == nil {
 		return nil, ""
 	}
@@ -193,9 +194,9 @@ func poolRMSE(r *tables.Rows, m *network.Model) (estimate *network.RMSEEstimate,
 			errors = append(errors, held.Error)
 		}
 	}
-	e, err := network.EstimateRMSE(errors)
+	e, err := conformal.EstimateRMSE(errors)
 	if err != nil {
-		return nil, fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them", len(errors), network.LeastErrors)
+		return nil, fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them", len(errors), conformal.LeastErrors)
 	}
 	return &e, ""
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kept"
@@ -353,8 +354,8 @@ func predictRows(ctx context.Context, model *network.Model, inputs matrix.Dense[
 		if err != nil {
 			return nil, err
 		}
-		low, high, err := one.PredictInterval(ctx, inputs, network.DefaultCoverage)
-		if few := (*network.CoverageError)(nil); err != nil && !errors.As(err, &few) {
+		low, high, err := one.PredictInterval(ctx, inputs, conformal.DefaultCoverage)
+		if few := (*conformal.CoverageError)(nil); err != nil && !errors.As(err, &few) {
 			return nil, err
 		}
 		for i, v := range values {

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/internal/stats"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // The error of the current network, from predictions of older ones.
@@ -22,7 +22,7 @@ import (
 //
 // Where a row was predicted several times, the last prediction counts. At the most
 // likely slope, RMSE, MAE and 95 % quantile are those of the u_i. The interval of the
-// RMSE is that of network.EstimateRMSE, which is wider than these errors suggest,
+// RMSE is that of conformal.EstimateRMSE, which is wider than these errors suggest,
 // because a small sample tends to miss the largest errors. That of the MAE m is
 // m·exp(±t·d), with the 97.5 % quantile t of Student's distribution and
 //
@@ -52,7 +52,7 @@ type Audited struct {
 func (a Audited) size() float64 { return math.Abs(a.Prediction - a.Label) }
 
 // LeastAudited is how many random rows an estimate needs.
-const LeastAudited = network.LeastErrors
+const LeastAudited = conformal.LeastErrors
 
 // TooFewError reports that there are too few random rows for an estimate.
 type TooFewError struct {
@@ -151,7 +151,7 @@ func (m Metric) errorsOf(sizes []float64) (Interval, error) {
 	case MAE:
 		return meanOf(sizes), nil
 	}
-	e, err := network.EstimateRMSE(sizes)
+	e, err := conformal.EstimateRMSE(sizes)
 	return Interval{e.RMSE, e.Low, e.High}, err
 }
 

@@ -25,6 +25,7 @@ type Parts struct {
 	PoolRows    func(index []int) matrix.Dense[float32] // a copy of some candidates
 	Labels      matrix.Dense[float64]
 	Weights     []float64
+	Learnt      kernel.Learnt
 	Pending     []int
 	Seed        uint64 // of sketches and other random features
 
@@ -267,6 +268,7 @@ func (c *Composer) baseKernel() spec.Kernel {
 func sourceFor[T matrix.Float](c *Composer, member int) spec.Source[T] {
 	s := spec.Source[T]{
 		Number: c.parts.Spec.Kernel.Value(), Inputs: c.parts.Pool.Cols, Sigma2: c.parts.Spec.NoiseVariance(),
+		Leaves: c.parts.Learnt.Leaves, Members: c.parts.Learnt.Members,
 		Normals: func(purpose string) transform.Normals {
 			return transform.Seeded(c.parts.Seed, purpose, uint64(member))
 		},

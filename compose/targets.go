@@ -21,16 +21,24 @@ import (
 // which is the covariance of Σ_o √w_o·f_o for independent Gaussian processes f_o, and the
 // same sum that the outputs of a network have (network/taps.go). Each k_o is in units in
 // which the noise of its target is σ² (spec.Source), so that a target with much noise
-// counts less.
+// counts less. Where a Gaussian process has been fitted to each target, matern is not fitted
+// again.
 
 // sumOverTargets returns the sum over the targets of what construct makes.
 func sumOverTargets[T matrix.Float](c *Composer, s spec.Source[T], construct func(context.Context, spec.Source[T]) (kernel.Kernel[T], error)) (kernel.Kernel[T], error) {
-	labels, train := c.parts.Labels, s.Train
-	kernels := make([]kernel.Kernel[T], labels.Cols)
+	labels, train, processes := c.parts.Labels, s.Train, c.parts.Learnt.Processes
+	if !c.baseKernel().Info().Process {
+		processes = nil
+	}
+	kernels := make([]kernel.Kernel[T], max(labels.Cols, len(processes)))
 	for target := range kernels {
-		rows, own := dataset.Labelled(labels, target)
-		if s.Train, s.Labels = train, own; len(rows) < train.Rows {
-			s.Train = train.SelectRows(rows)
+		if processes != nil {
+			s.Process = &processes[target]
+		} else {
+			rows, own := dataset.Labelled(labels, target)
+			if s.Train, s.Labels = train, own; len(rows) < train.Rows {
+				s.Train = train.SelectRows(rows)
+			}
 		}
 		k, err := construct(c.ctx, s)
 		if err != nil && len(kernels) > 1 {

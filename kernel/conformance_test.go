@@ -70,6 +70,8 @@ func conform[T matrix.Float](t *testing.T, tol float64) {
 		"ntk, tanh":       must(kernel.NewNTK[T](smooth)),
 		"ntk, one layer":  must(kernel.NewNTK[T](shallow)),
 		"user-defined":    squares,
+		"leaf":            must(kernel.NewLeaf[T](kerneltest.NewStumps(width, 40, 3))),
+		"predictions":     must(kernel.NewPredictions[T](kerneltest.NewStumps(width, 7, 5))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			bound := tol

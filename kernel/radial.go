@@ -14,6 +14,9 @@ import (
 type radial[T matrix.Float] struct {
 	NoFeatures[T]
 	atZero T // k(x, x)
+	// rate and freedom describe its waves (Spectrum): rate times the distance is what k
+	// depends on.
+	rate, freedom float64
 	// values turns squared distances into kernel values, in place.
 	values func(set *simd.Set[T], squared []T)
 }

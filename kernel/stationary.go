@@ -43,12 +43,12 @@ func NewStationary[T matrix.Float](s Stationary) (Kernel[T], error) {
 		}
 		over[j] = T(1 / length)
 	}
-	values := gaussian[T]
+	values, freedom := gaussian[T], math.Inf(1)
 	if s.Shape == Matern52 {
-		values = matern52[T]
+		values, freedom = matern52[T], 5
 	}
 	v := T(s.Variance)
-	return Compose[T](&stretched[T]{over: over}, radial[T]{atZero: v, values: func(set *simd.Set[T], squared []T) {
+	return Compose[T](&stretched[T]{over: over}, radial[T]{atZero: v, rate: 1, freedom: freedom, values: func(set *simd.Set[T], squared []T) {
 		values(set, squared)
 		for i := range squared {
 			squared[i] *= v

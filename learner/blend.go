@@ -4,69 +4,230 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 )
 
-// Blend is the weighted mean of fitted candidates.
-type Blend struct {
-	Candidates []Candidate // all that were tried, in their order
-	Error      float64     // of the blend: root mean square on the labelled rows, out of fold
-	Held       []Prediction
-
-	models  []Model
-	weights []float64
+// blend is the model of a target: the weighted mean of fitted candidates. The variance of its error
+// at x is taken to be proportional to
+//
+//	Σ_k w_k·(s_k(x)² + (f_k(x) - f(x))²),
+//
+// where s_k is the deviation that candidate k predicts, times a factor that makes its mean square on
+// held-out rows that of the errors there. A candidate that predicts none has the root mean square of
+// its errors everywhere.
+type blend struct {
+	candidates []Candidate
+	parts      []part // candidates that have a weight
+	factor     float64
+	rmse       float64 // out of fold
+	intervals  conformal.Intervals
+	scores     []float64          // R_i of the intervals, in ascending order
+	residuals  []network.Residual // not saved
 }
 
 // Candidate is what became of a learner.
 type Candidate struct {
-	Name   string
-	Weight float64
-	Error  float64  // root mean square on the labelled rows, out of fold; 0 if it was left out
-	Left   string   // why it was left out; empty if it was not
-	Notes  []string // as those of CrossFitted
+	Name   string   `json:"name"`
+	Weight float64  `json:"weight"`
+	Error  float64  `json:"error"`           // root mean square on held-out labelled rows; 0 if it was left out
+	Left   string   `json:"left,omitempty"`  // why it was left out; empty if it was not
+	Notes  []string `json:"notes,omitempty"` // as those of CrossFitted
 }
 
-// Fit cross-fits the learners and blends them.
-func Fit(ctx context.Context, t Task, learners ...Learner) (*Blend, error) {
-	if err := t.check(); err != nil {
-		return nil, err
-	}
-	if len(learners) == 0 || len(learners) > MostCandidates {
-		return nil, fmt.Errorf("there are %d learners; a blend takes from 1 to %d", len(learners), MostCandidates)
-	}
-	t.folds = cutFolds(t.X.Rows, t.Seed)
-	b := &Blend{}
-	var crossed []*CrossFitted
-	for _, l := range learners {
-		c := Candidate{Name: l.Name(), Left: l.Refuses(t.X.Rows, t.X.Cols)}
-		if c.Left == "" {
-			fitted, err := l.CrossFit(ctx, &t)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", l.Name(), err)
-			}
-			c.Notes = fitted.Notes
-			if e := rootMeanSquare(residuals(fitted.Held, t.Labels)); math.IsNaN(e) || math.IsInf(e, 0) {
-				c.Left = "its predictions are not finite"
-			} else {
-				c.Error = e
-				crossed = append(crossed, fitted)
-			}
+// part is a candidate with a weight.
+type part struct {
+	name      string
+	weight    float64
+	factor    float64 // of its deviations
+	constant  float64 // its deviation if it predicts none
+	predictor Predictor
+}
+
+// blendOf blends candidates that were cross-fitted to a target. Names and what is to be said of the learners that
+// were left out are in the candidates.
+func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted) (*blend, error) {
+	b := &blend{candidates: candidates}
+	known, own := dataset.Labelled(t.Labels, target)
+	labels := spread(own, known, t.Rows.Len())
+	var in []int // candidates that take part
+	for k, c := range crossed {
+		if c == nil {
+			continue
 		}
-		b.Candidates = append(b.Candidates, c)
+		b.candidates[k].Notes = c.Notes
+		rows := intersection(t.heldRows(c), known)
+		e := conformal.RootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data)
+		switch {
+		case c.Left != "":
+			b.candidates[k].Left = c.Left
+		case math.IsNaN(e) || math.IsInf(e, 0):
+			b.candidates[k].Left = "its predictions are not finite"
+		default:
+			b.candidates[k].Error = e
+			in = append(in, k)
+		}
 	}
-	if len(crossed) == 0 {
-		return nil, fmt.Errorf("no learner could learn from %d labels: %s", t.X.Rows, b.reasons())
+	if len(in) == 0 {
+		return nil, fmt.Errorf("no learner could learn from %d labels: %s", len(known), b.reasons())
 	}
-	b.blend(crossed, t.Labels)
+	weights := t.weigh(in, crossed, known, labels)
+	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed, some) > t.fewest(crossed, in) {
+		weights = t.weigh(some, crossed, known, labels) // on more rows
+	}
+	b.compose(t, crossed, weights, known, labels)
 	return b, nil
 }
 
+// fewest returns the lowest number of folds that any of some candidates held out.
+func (t *Task) fewest(crossed []*CrossFitted, some []int) int {
+	n := len(t.Folds)
+	for _, k := range some {
+		n = min(n, crossed[k].folds(len(t.Folds)))
+	}
+	return n
+}
+
+// weigh returns the weight of each candidate, found on the rows that all of some predict.
+func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []float64) []float64 {
+	rows := intersection(t.firstFolds(t.fewest(crossed, some)), known)
+	list := make([]*CrossFitted, len(some))
+	for i, k := range some {
+		list[i] = crossed[k]
+	}
+	weights := make([]float64, len(crossed))
+	for i, w := range blendWeights(errorsOf(list, rows, labels)) {
+		weights[some[i]] = w
+	}
+	return weights
+}
+
+// heldRows returns the rows that a candidate predicts, in ascending order.
+func (t *Task) heldRows(c *CrossFitted) []int { return t.firstFolds(c.folds(len(t.Folds))) }
+
+// firstFolds returns the rows of the first n folds, in ascending order.
+func (t *Task) firstFolds(n int) []int {
+	rows := slices.Concat(t.Folds[:n]...)
+	slices.Sort(rows)
+	return rows
+}
+
+// compose makes the parts, and learns the intervals from the rows that all of them predict.
+func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, known []int, labels []float64) {
+	var used []int
+	var held []*CrossFitted
+	for k, w := range weights {
+		if w == 0 {
+			continue
+		}
+		c := crossed[k]
+		b.candidates[k].Weight = w
+		used, held = append(used, k), append(held, c)
+		p := part{name: b.candidates[k].Name, weight: w, predictor: c.Predictor, constant: b.candidates[k].Error}
+		if c.Deviations != nil {
+			if size := conformal.RootMeanSquare(pick(c.Deviations, intersection(t.heldRows(c), known))); size > 0 && !math.IsInf(size, 1) {
+				p.factor, p.constant = b.candidates[k].Error/size, 0
+			}
+		}
+		b.parts = append(b.parts, p)
+	}
+	folds := t.fewest(crossed, used)
+	rows := intersection(t.firstFolds(folds), known)
+	means, stds := b.mixed(len(rows), func(k int) (means, stds []float64) {
+		if means = pick(held[k].Means, rows); held[k].Deviations != nil {
+			stds = pick(held[k].Deviations, rows)
+		}
+		return means, stds
+	})
+	errors := make([]float64, len(rows))
+	for i, row := range rows {
+		errors[i] = means[i] - labels[row]
+		b.residuals = append(b.residuals, network.Residual{Row: row, Error: errors[i]})
+	}
+	b.rmse, b.factor = conformal.RootMeanSquare(errors), 1
+	if size := conformal.RootMeanSquare(stds); size > 0 {
+		b.factor = b.rmse / size
+	}
+	b.learnIntervals(t.Folds[:folds], rows, means, stds, labels)
+}
+
+// learnIntervals learns from predictions for held-out rows.
+func (b *blend) learnIntervals(folds [][]int, rows []int, means, stds, labels []float64) {
+	var held []conformal.Outcome
+	for k, fold := range folds {
+		in := intersection(fold, rows)
+		at := make([]int, len(in))
+		for i, row := range in {
+			at[i], _ = slices.BinarySearch(rows, row)
+		}
+		held = append(held, conformal.Outcomes(pick(means, at), pick(stds, at), pick(labels, in), in, k)...)
+	}
+	b.intervals, b.scores = conformal.Learn(held, len(folds), b.rmse)
+}
+
+// mixed returns the weighted mean of what the parts predict for n rows, and its deviation before the
+// factor of the blend.
+func (b *blend) mixed(n int, of func(part int) (means, stds []float64)) (means, stds []float64) {
+	means, stds = make([]float64, n), make([]float64, n)
+	each, deviations := make([][]float64, len(b.parts)), make([][]float64, len(b.parts))
+	for k, p := range b.parts {
+		each[k], deviations[k] = of(k)
+		for i, v := range each[k] {
+			means[i] += p.weight * v
+		}
+	}
+	for k, p := range b.parts {
+		for i, v := range each[k] {
+			s, off := p.constant, v-means[i]
+			if p.factor > 0 {
+				s = p.factor * deviations[k][i]
+			}
+			stds[i] += p.weight * (s*s + off*off)
+		}
+	}
+	for i, v := range stds {
+		stds[i] = math.Sqrt(v)
+	}
+	return means, stds
+}
+
+// predict returns predictions, and their deviations if they are wanted.
+func (b *blend) predict(ctx context.Context, rows Rows, deviations bool) (means, stds []float64, err error) {
+	if !deviations {
+		means = make([]float64, rows.Len())
+		for _, p := range b.parts {
+			one, _, err := p.predictor.Predict(ctx, rows, false)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			for i, v := range one {
+				means[i] += p.weight * v
+			}
+		}
+		return means, nil, nil
+	}
+	each, devs := make([][]float64, len(b.parts)), make([][]float64, len(b.parts))
+	for k, p := range b.parts {
+		if each[k], devs[k], err = p.predictor.Predict(ctx, rows, true); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	means, stds = b.mixed(rows.Len(), func(k int) ([]float64, []float64) { return each[k], devs[k] })
+	for i := range stds {
+		stds[i] *= b.factor
+	}
+	return means, stds, nil
+}
+
 // reasons lists why candidates were left out.
-func (b *Blend) reasons() string {
+func (b *blend) reasons() string {
 	var list []string
-	for _, c := range b.Candidates {
+	for _, c := range b.candidates {
 		if c.Left != "" {
 			list = append(list, c.Name+": "+c.Left)
 		}
@@ -74,49 +235,38 @@ func (b *Blend) reasons() string {
 	return strings.Join(list, "; ")
 }
 
-// blend finds the weights, and keeps the candidates that have one.
-func (b *Blend) blend(crossed []*CrossFitted, labels []float64) {
-	errors := matrix.New[float64](len(labels), len(crossed))
-	for k, c := range crossed {
-		for i, e := range residuals(c.Held, labels) {
-			errors.Set(i, k, e)
+// String says what was chosen and why: the weights, and the errors of the candidates out of fold.
+func (b *blend) String() string {
+	var weights, errors []string
+	order := slices.Clone(b.candidates)
+	slices.SortStableFunc(order, func(x, y Candidate) int {
+		switch {
+		case x.Weight > y.Weight:
+			return -1
+		case x.Weight < y.Weight:
+			return 1
+		}
+		return 0
+	})
+	for _, c := range order {
+		if c.Weight > 0 {
+			weights = append(weights, fmt.Sprintf("%.2f %s", c.Weight, c.Name))
+		}
+		if c.Left == "" {
+			errors = append(errors, fmt.Sprintf("%s %.4g", c.Name, c.Error))
 		}
 	}
-	weights, at := blendWeights(errors), 0
-	var held [][]Prediction
-	for i := range b.Candidates {
-		if b.Candidates[i].Left != "" {
-			continue
-		}
-		if w := weights[at]; w > 0 {
-			b.Candidates[i].Weight = w
-			b.models, b.weights = append(b.models, crossed[at].Model), append(b.weights, w)
-			held = append(held, crossed[at].Held)
-		}
-		at++
+	text := fmt.Sprintf("%s (RMSE out of fold: %s", strings.Join(weights, ", "), strings.Join(errors, ", "))
+	if len(weights) > 1 {
+		text += fmt.Sprintf(", blend %.4g", b.rmse)
 	}
-	b.Held = mixed(held, b.weights, len(labels))
-	b.Error = rootMeanSquare(residuals(b.Held, labels))
+	if why := b.reasons(); why != "" {
+		text += "; left out: " + why
+	}
+	return text + ")"
 }
 
-// Predict implements Model.
-func (b *Blend) Predict(ctx context.Context, rows matrix.Dense[float32]) ([]Prediction, error) {
-	return mixture(ctx, b.models, b.weights, rows)
-}
-
-// residuals returns predictions minus labels.
-func residuals(list []Prediction, labels []float64) []float64 {
-	off := make([]float64, len(list))
-	for i, p := range list {
-		off[i] = p.Mean - labels[i]
-	}
-	return off
-}
-
-func rootMeanSquare(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x * x
-	}
-	return sqrt(sum / float64(len(v)))
+// labelsOf returns labels, row by row, as a matrix.
+func labelsOf(y []float64, targets int) matrix.Dense[float64] {
+	return matrix.View(len(y)/targets, targets, y)
 }

@@ -1,71 +1,171 @@
 package learner
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// made returns a task of a smooth function with noise.
-func made(rows int) Task {
+// made returns rows of a smooth function with noise.
+func made(rows int) network.Sample {
 	r := rng.New(7, "learner: made rows")
-	t := Task{X: matrix.New[float32](rows, 3), Unlabelled: matrix.New[float32](20, 3), Seed: 5}
-	for _, m := range []matrix.Dense[float32]{t.X, t.Unlabelled} {
+	s := network.Sample{X: matrix.New[float32](rows, 3), Unlabelled: matrix.New[float32](20, 3)}
+	for _, m := range []matrix.Dense[float32]{s.X, s.Unlabelled} {
 		for i := range m.Data {
 			m.Data[i] = float32(r.NormFloat64())
 		}
 	}
 	for i := range rows {
-		row := t.X.Row(i)
-		t.Labels = append(t.Labels, math.Sin(float64(row[0]))+float64(row[1])+0.1*r.NormFloat64())
+		row := s.X.Row(i)
+		s.Y = append(s.Y, math.Sin(float64(row[0]))+float64(row[1])+0.1*r.NormFloat64())
 	}
-	return t
+	return s
 }
 
-// all are small versions of all learners.
+// madeTwo returns rows with two targets, of which some labels are missing.
+func madeTwo(rows int) network.Sample {
+	s := made(rows)
+	y := make([]float64, 0, 2*rows)
+	for i, v := range s.Y {
+		second := -2 * v
+		if i%3 == 0 {
+			second = math.NaN()
+		}
+		y = append(y, v, second)
+	}
+	s.Y, s.Targets = y, 2
+	return s
+}
+
+// small is the options of a blend of small networks and the other learners.
+func small() Options {
+	o := Options{Kind: Auto, Network: network.Options{Config: smooth()}}
+	o.Network.Config.Seed = 5
+	o.Network.Config.Architecture.Hidden, o.Network.Config.Training.Epochs = []int{16}, 8
+	return o
+}
+
 func all() []Learner {
-	small := smoothNetwork()
-	small.Options.Config.Architecture.Hidden, small.Options.Config.Training.Epochs = []int{16}, 8
-	return []Learner{Process{}, ExtraTrees{}, Boosting{}, small}
+	return []Learner{Process{}, ExtraTrees{}, Boosting{}, Network{small().Network}}
 }
 
-func fit(t *testing.T, ctx context.Context, task Task, learners ...Learner) *Blend {
+func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
 	t.Helper()
-	b, err := Fit(ctx, task, learners...)
+	m, err := fitBlend(ctx, s, small(), func(int) []Learner { return learners })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return m
 }
 
-func predict(t *testing.T, ctx context.Context, m Model, rows matrix.Dense[float32]) []Prediction {
+func predict(t *testing.T, ctx context.Context, m *Model, rows matrix.Dense[float32]) network.Uncertain {
 	t.Helper()
-	p, err := m.Predict(ctx, rows)
+	u, err := m.PredictStd(ctx, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return u
 }
 
-// TestThreadsChangeNothing: weights and predictions have the same bits on one thread and on several.
+// TestThreadsChangeNothing: models and predictions have the same bits on one thread and on several.
 func TestThreadsChangeNothing(t *testing.T) {
-	task := made(40)
+	s := made(40)
 	one, several := linalg.WithThreads(t.Context(), 1), linalg.WithThreads(t.Context(), 3)
-	a, b := fit(t, one, task, all()...), fit(t, several, task, all()...)
-	if !reflect.DeepEqual(a.Candidates, b.Candidates) {
-		t.Errorf("one thread: %+v\nseveral: %+v", a.Candidates, b.Candidates)
+	a, b := fit(t, one, s, all()...), fit(t, several, s, all()...)
+	if !reflect.DeepEqual(a.Candidates(), b.Candidates()) {
+		t.Errorf("one thread: %+v\nseveral: %+v", a.Candidates(), b.Candidates())
 	}
-	if !slices.Equal(predict(t, one, a, task.Unlabelled), predict(t, several, b, task.Unlabelled)) {
+	if !reflect.DeepEqual(predict(t, one, a, s.Unlabelled), predict(t, several, b, s.Unlabelled)) {
 		t.Error("the predictions differ")
+	}
+	first, err := a.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := b.MarshalBinary(); err != nil || !bytes.Equal(first, second) {
+		t.Error("the files differ", err)
+	}
+}
+
+// TestSavedModels: a model that was saved and loaded predicts the same, and is saved as the same bytes.
+func TestSavedModels(t *testing.T) {
+	for name, m := range map[string]*Model{
+		"all": fit(t, t.Context(), made(40), all()...), "gp": fit(t, t.Context(), made(40), Process{}),
+		"several targets": fit(t, t.Context(), madeTwo(60), all()...),
+	} {
+		raw, err := m.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Model
+		if err := back.UnmarshalBinary(raw); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if again, err := back.MarshalBinary(); err != nil || !bytes.Equal(raw, again) {
+			t.Errorf("%s: saved again, the file differs (%v)", name, err)
+		}
+		x := made(50).X
+		for k := range m.Targets() {
+			a, b := m.Target(k), back.Target(k)
+			if !reflect.DeepEqual(predict(t, t.Context(), a, x), predict(t, t.Context(), b, x)) || a.Choice() != b.Choice() || a.Intervals() != b.Intervals() {
+				t.Errorf("%s, target %d: the loaded model differs: %s, %s", name, k, a.Choice(), b.Choice())
+			}
+		}
+		if !slices.Equal(lengths(m.Processes()), lengths(back.Processes())) {
+			t.Errorf("%s: the kernel of the process differs", name)
+		}
+	}
+	if _, err := fit(t, t.Context(), made(30), biased{name: "own", off: 1}).MarshalBinary(); err == nil || !strings.Contains(err.Error(), "own") {
+		t.Errorf("a learner of somebody's own is saved: %v", err)
+	}
+}
+
+// lengths returns the length scales of kernels.
+func lengths(list []kernel.Stationary) (all []float64) {
+	for _, k := range list {
+		all = append(all, k.Lengths...)
+	}
+	return all
+}
+
+// sealed returns a file with a right checksum.
+func sealed(body []byte) []byte {
+	file := append([]byte(magic), body...)
+	return binary.LittleEndian.AppendUint32(file, crc32.ChecksumIEEE(file))
+}
+
+// TestOldModelsLoad: the file of a network alone is read, too.
+func TestOldModelsLoad(t *testing.T) {
+	s := made(30)
+	n, err := network.Fit(t.Context(), s, small().Network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := n.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m Model
+	if err := m.UnmarshalBinary(raw); err != nil || m.Kind() != NetworkAlone {
+		t.Fatalf("%v, %v", m.Kind(), err)
+	}
+	again, err := m.MarshalBinary()
+	if err != nil || !bytes.Equal(raw, again) {
+		t.Errorf("the file of a network alone changes: %v", err)
 	}
 }
 
@@ -78,57 +178,61 @@ type biased struct {
 
 func (b biased) Name() string            { return b.name }
 func (b biased) Refuses(int, int) string { return b.left }
-func (b biased) Predict(_ context.Context, rows matrix.Dense[float32]) ([]Prediction, error) {
-	list := make([]Prediction, rows.Rows)
-	for i := range list {
-		list[i] = Prediction{float64(rows.At(i, 0)) + b.off, 0.5}
+func (b biased) Predict(_ context.Context, rows Rows, _ bool) (means, stds []float64, err error) {
+	for i := range rows.Len() {
+		means, stds = append(means, float64(rows.Raw.At(i, 0))+b.off), append(stds, 0.5)
 	}
-	return list, nil
+	return means, stds, nil
 }
-func (b biased) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
-	held, err := b.Predict(ctx, t.X)
-	return &CrossFitted{Model: b, Held: held}, err
+func (b biased) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+	means, stds, err := b.Predict(ctx, t.Rows, true)
+	return []*CrossFitted{{Predictor: b, Means: means, Deviations: stds}}, err
 }
 
 // TestOwnLearners: two learners whose errors are opposite have equal weights, and their blend has no error;
 // a learner that leaves the task is told of, and the others are blended.
 func TestOwnLearners(t *testing.T) {
-	task := made(30)
-	for i := range task.Labels {
-		task.Labels[i] = float64(task.X.At(i, 0))
+	s := made(30)
+	for i := range s.Y {
+		s.Y[i] = float64(s.X.At(i, 0))
 	}
-	b := fit(t, t.Context(), task, biased{name: "low", off: -1}, biased{name: "away", left: "too many labels"}, biased{name: "high", off: 1})
-	if c := b.Candidates[1]; c.Left != "too many labels" || c.Weight != 0 {
+	m := fit(t, t.Context(), s, biased{name: "low", off: -1}, biased{name: "away", left: "too many labels"}, biased{name: "high", off: 1})
+	list := m.Candidates()
+	if c := list[1]; c.Left != "too many labels" || c.Weight != 0 {
 		t.Errorf("the one that left: %+v", c)
 	}
-	low, high := b.Candidates[0], b.Candidates[2]
-	if low.Error != 1 || high.Error != 1 || math.Abs(low.Weight-0.5) > 0.03 || math.Abs(low.Weight+high.Weight-1) > 1e-12 {
+	low, high := list[0], list[2]
+	if math.Abs(low.Error-1) > 1e-6 || math.Abs(high.Error-1) > 1e-6 || math.Abs(low.Weight-0.5) > 0.03 || math.Abs(low.Weight+high.Weight-1) > 1e-12 {
 		t.Errorf("the others: %+v, %+v", low, high)
 	}
-	if b.Error > 0.06 {
-		t.Errorf("the error of the blend is %v", b.Error)
+	if e := m.Provenance().ValidRMSE[0]; e > 0.06 {
+		t.Errorf("the error of the blend is %v", e)
 	}
-	for _, p := range predict(t, t.Context(), b, task.Unlabelled) {
-		if want := math.Sqrt(0.25 + 1); math.Abs(p.Deviation-want) > 0.01 {
-			t.Fatalf("the deviation is %v, not %v: that within the models, and that between them", p.Deviation, want)
-		}
+	if text := m.Choice(); !strings.Contains(text, "left out: away: too many labels") || !strings.Contains(text, "blend 0.0") {
+		t.Error(text)
 	}
 }
 
 // TestHeldRowsAreNotLearnt: changing a label leaves the held-out prediction of its own row as it is, apart from
 // the number of trees of boosting, which all rows choose.
 func TestHeldRowsAreNotLearnt(t *testing.T) {
-	task := made(30)
+	s := made(30)
 	for _, l := range all() {
 		if l.Name() == "boosting" {
 			continue
 		}
-		before := fit(t, t.Context(), task, l).Held
-		changed := task
-		changed.Labels = slices.Clone(task.Labels)
-		changed.Labels[4] += 3
-		after := fit(t, t.Context(), changed, l).Held
-		if before[4] != after[4] {
+		predicted := func(s network.Sample) (list []float64) {
+			for i, r := range fit(t, t.Context(), s, l).Residuals() {
+				list = append(list, r.Error+s.Y[i])
+			}
+			return list
+		}
+		before := predicted(s)
+		changed := s
+		changed.Y = slices.Clone(s.Y)
+		changed.Y[4] += 3
+		after := predicted(changed)
+		if math.Abs(before[4]-after[4]) > 1e-12 {
 			t.Errorf("%s: the prediction of the row is %v, and %v with another label", l.Name(), before[4], after[4])
 		}
 		if slices.Equal(before, after) {
@@ -137,68 +241,157 @@ func TestHeldRowsAreNotLearnt(t *testing.T) {
 	}
 }
 
+// TestSeveralTargets: a target is learnt from the rows that have its label.
+func TestSeveralTargets(t *testing.T) {
+	s := madeTwo(90)
+	m := fit(t, t.Context(), s, all()...)
+	if m.Targets() != 2 || m.Target(1).Targets() != 1 || m.TargetName(1) != "2" {
+		t.Fatalf("%d targets", m.Targets())
+	}
+	first, second := m.Residuals(), m.Target(1).Residuals()
+	if len(first) != 90 || len(second) != 60 || second[0].Row != 1 {
+		t.Errorf("%d and %d residuals", len(first), len(second))
+	}
+	x := made(50)
+	a, b := predict(t, t.Context(), m, x.X), predict(t, t.Context(), m.Target(1), x.X)
+	for i, y := range x.Y {
+		if math.Abs(a.Mean[i]-y) > 1 || math.Abs(b.Mean[i]+2*y) > 2 {
+			t.Fatalf("row %d: %v and %v, want %v and %v", i, a.Mean[i], b.Mean[i], y, -2*y)
+		}
+	}
+	if len(m.Processes()) != 2 || m.Leaves().Trees() == 0 {
+		t.Error("the kernels do not have all targets")
+	}
+}
+
 // TestDivergenceIsTold: networks that diverge are named, and take no part where they predict no numbers.
 func TestDivergenceIsTold(t *testing.T) {
-	wild := smoothNetwork()
-	wild.Options.Config.Architecture.Hidden, wild.Options.Config.Training.Epochs = []int{16}, 8
+	wild := Network{small().Network}
 	wild.Options.Config.Training.Rate = 1e30
-	b := fit(t, t.Context(), made(30), wild, Process{})
-	if c := b.Candidates[0]; len(c.Notes) == 0 || !strings.Contains(c.Notes[0], "fold 1 of 5") {
-		t.Errorf("the notes are %q", c.Notes)
+	m := fit(t, t.Context(), made(30), wild, Process{})
+	if notes := m.Notes(); len(notes) == 0 || !strings.Contains(notes[0], "fold 1 of 5") {
+		t.Errorf("the notes are %q", notes)
 	}
-	if c := b.Candidates; c[0].Left == "" || c[0].Weight != 0 || c[1].Weight != 1 {
+	if c := m.Candidates(); c[0].Left == "" || c[0].Weight != 0 || c[1].Weight != 1 {
 		t.Errorf("the candidates are %+v", c)
 	}
 }
 
+// TestHopelessNetworksStop: a network that would have no weight is trained for one fold.
+func TestHopelessNetworksStop(t *testing.T) {
+	s := made(40)
+	for i := range s.Y {
+		s.Y[i] = float64(s.X.At(i, 0))
+	}
+	m := fit(t, t.Context(), s, biased{name: "near", off: 0.001}, Network{small().Network})
+	if c := m.Candidates()[1]; c.Weight != 0 || !strings.Contains(c.Left, "one of its folds") || len(m.Ensemble()) != 1 {
+		t.Errorf("%+v, %d networks", c, len(m.Ensemble()))
+	}
+}
+
 // TestCategories: a category is one column for trees, whatever the number of its levels, and a value that is
-// missing is missing.
+// missing is missing, as an encoder writes them and a scaler scales them.
 func TestCategories(t *testing.T) {
-	columns := []Column{{First: 0, Width: 1, Mark: 5}, {First: 1, Width: 3, Category: true}, {First: 4, Width: 1, Category: true}}
-	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0.5, 1}})
-	got := folded(rows, columns)
-	if want := []float32{7, 1, 1}; !slices.Equal(got.Row(0), want) {
+	e := &dataset.Encoder{
+		Numeric: []string{"a"}, Impute: true, Medians: []float64{7}, Indicators: []string{"a"},
+		Categories: []dataset.Category{{Column: "b", Levels: []string{"x", "y", "z"}}, {Column: "c", Levels: []string{"no", "yes"}}},
+	}
+	columns := ColumnsOf(e)
+	if want := []Column{{First: 0, Width: 1, Mark: 5}, {First: 1, Width: 3, Category: true}, {First: 4, Width: 1, Category: true}}; !slices.Equal(columns, want) {
+		t.Fatalf("columns %+v", columns)
+	}
+	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0.5, 1}, {3, 1, 0, 0, 0, 0}})
+	scaling, err := dataset.FitScalerAll(dataset.Population, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := scaledBy(scaling, rows).Scaled
+	got := newFolding(columns, scaling).rows(scaled)
+	if want := []float32{scaled.At(0, 0), 1, 1}; !slices.Equal(got.Row(0), want) {
 		t.Errorf("the first row is %v, not %v", got.Row(0), want)
 	}
 	if r := got.Row(1); r[0] == r[0] || r[1] == r[1] || r[2] == r[2] {
 		t.Errorf("the second row is %v; its values are missing", r)
 	}
-	task := made(30)
-	task.Columns = []Column{{First: 0, Width: 2, Category: true}, {First: 2, Width: 1}}
-	for i := range task.X.Rows {
-		row := task.X.Row(i)
-		row[0], row[1] = float32(i%2), float32(1-i%2)
+	if want := []float32{scaled.At(2, 0), 0, 0}; !slices.Equal(got.Row(2), want) {
+		t.Errorf("the third row is %v, not %v", got.Row(2), want)
 	}
-	fit(t, t.Context(), task, all()...)
+}
+
+// TestConstantLabels: labels that are all equal are predicted.
+func TestConstantLabels(t *testing.T) {
+	s := made(30)
+	for i := range s.Y {
+		s.Y[i] = 3
+	}
+	m := fit(t, t.Context(), s, all()...)
+	for _, v := range predict(t, t.Context(), m, s.Unlabelled).Mean {
+		if math.Abs(v-3) > 0.1 {
+			t.Fatalf("predicted %v", v)
+		}
+	}
+	raw, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := new(Model).UnmarshalBinary(raw); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestErrors: what cannot be learnt from is an error that says why.
 func TestErrors(t *testing.T) {
-	few, nan, short, wide := made(30), made(30), made(30), made(30)
-	few.X, few.Labels = few.X.Slice(0, 3), few.Labels[:3]
-	nan.Labels[7] = math.NaN()
-	short.Labels = short.Labels[:29]
-	wide.Columns = []Column{{First: 2, Width: 2}}
-	for want, task := range map[string]Task{
-		"3 rows have a label; cross-fitting needs 4": few, "the label of row 7 is NaN": nan,
-		"30 rows and 29 labels": short, "2 features from 2 on, but rows have 3": wide,
+	few, nan, short := made(30), made(30), made(30)
+	few.X, few.Y = few.X.Slice(0, 3), few.Y[:3]
+	nan.Y[7] = math.NaN()
+	short.Y = short.Y[:29]
+	for want, s := range map[string]network.Sample{
+		"3 rows have a label; cross-fitting needs 5": few, "NaN": nan, "30 rows and 29 labels": short,
 	} {
-		if _, err := Fit(t.Context(), task, Process{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Fit(t.Context(), s, Options{Kind: GaussianOnly}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, not %q", err, want)
 		}
 	}
-	if _, err := Fit(t.Context(), made(30)); err == nil {
-		t.Error("no learner is no error")
+	if _, err := Fit(t.Context(), made(30), Options{Kind: "best"}); err == nil || !strings.Contains(err.Error(), `auto, network, gp or trees, not "best"`) {
+		t.Error(err)
 	}
-	if _, err := Fit(t.Context(), made(30), biased{name: "one", left: "it is tired"}); err == nil || !strings.Contains(err.Error(), "one: it is tired") {
+	if _, err := fitBlend(t.Context(), made(30), small(), func(int) []Learner { return []Learner{biased{name: "one", left: "it is tired"}} }); err == nil || !strings.Contains(err.Error(), "one: it is tired") {
 		t.Errorf("nobody takes the task, and the error is %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, l := range all() {
 		var stopped *network.StoppedError
-		if _, err := Fit(ctx, made(30), l); !errors.Is(err, context.Canceled) && !errors.As(err, &stopped) {
+		if _, err := fitBlend(ctx, made(30), small(), func(int) []Learner { return []Learner{l} }); !errors.Is(err, context.Canceled) && !errors.As(err, &stopped) {
 			t.Errorf("%s: the error of a cancelled fit is %v", l.Name(), err)
 		}
 	}
+}
+
+// FuzzModelFile: no bytes make loading panic, and what loads predicts.
+func FuzzModelFile(f *testing.F) {
+	m, err := fitBlend(f.Context(), made(20), small(), func(int) []Learner { return []Learner{Process{}, ExtraTrees{}} })
+	if err != nil {
+		f.Fatal(err)
+	}
+	raw, err := m.MarshalBinary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	head := bytes.Index(raw, []byte(`"lengths"`))
+	f.Add(raw[len(magic) : len(magic)+head/2])
+	f.Add(raw[len(magic) : len(raw)-4])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		file := sealed(body)
+		var m Model
+		if err := m.UnmarshalBinary(file); err != nil {
+			return
+		}
+		x := matrix.New[float32](2, len(m.blended.inputs.Mean))
+		_, _ = m.PredictStd(t.Context(), x)
+		_, _, _ = m.PredictInterval(t.Context(), x, 0.5)
+		if l := m.Leaves(); l != nil {
+			_, _ = l.Leaves(t.Context(), x)
+		}
+	})
 }

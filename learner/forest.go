@@ -19,21 +19,30 @@ func (Boosting) Refuses(int, int) string { return "" }
 
 // CrossFit implements Learner. The number of trees is that with the lowest error on all held-out rows,
 // one number for all folds; then all rows are learnt with as many.
-func (Boosting) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
-	data := t.forTrees()
-	crossed, err := trees.CrossFitBoosting(ctx, data, t.folds, trees.BoostingConfig{}, t.Seed)
-	if err != nil {
-		return nil, err
-	}
-	models := crossed.Models
-	if crossed.Rounds > 0 {
-		whole, err := trees.FitBoosting(ctx, data, trees.BoostingConfig{Rounds: crossed.Rounds}, t.Seed)
+func (Boosting) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
+		t.show("boosting", 0)
+		data, fold := one.forTrees()
+		crossed, err := trees.CrossFitBoosting(ctx, data, one.Folds, trees.BoostingConfig{}, t.Seed)
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, whole)
-	}
-	return t.ofTrees(models, crossed.Predictions), nil
+		models := crossed.Models
+		if crossed.Rounds > 0 {
+			whole, err := trees.FitBoosting(ctx, data, trees.BoostingConfig{Rounds: crossed.Rounds}, t.Seed)
+			if err != nil {
+				return nil, err
+			}
+			models = append(models, whole)
+		}
+		c := newCrossFitted(one.Rows.Len())
+		c.Deviations = nil
+		for k, held := range one.Folds {
+			c.put(held, crossed.Predictions[k], nil)
+		}
+		c.Predictor = &forest{fold: fold, models: models}
+		return c, nil
+	})
 }
 
 // ExtraTrees is extremely randomised trees (package trees).
@@ -46,114 +55,94 @@ func (ExtraTrees) Name() string { return "extra-trees" }
 func (ExtraTrees) Refuses(int, int) string { return "" }
 
 // CrossFit implements Learner.
-func (ExtraTrees) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
-	data := t.forTrees()
-	models, predictions := make([]*trees.Model, len(t.folds)), make([][]float64, len(t.folds))
-	for k, held := range t.folds {
-		var err error
-		if models[k], err = trees.FitExtraTrees(ctx, data.Subset(t.others(k)), trees.ExtraConfig{Trees: treesPerFold}, t.Seed+uint64(k)); err != nil {
+func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
+		data, fold := one.forTrees()
+		c, f := newCrossFitted(one.Rows.Len()), &forest{fold: fold, apart: true}
+		for k, held := range one.Folds {
+			t.show("extra-trees", k+1)
+			m, err := trees.FitExtraTrees(ctx, data.Subset(one.Others(k)), trees.ExtraConfig{Trees: treesPerFold}, t.Seed+uint64(k))
+			if err != nil {
+				return nil, err
+			}
+			means, stds, err := (&forest{models: []*trees.Model{m}, apart: true}).predict(ctx, data.Inputs.SelectRows(held), true)
+			if err != nil {
+				return nil, err
+			}
+			c.put(held, means, stds)
+			f.models = append(f.models, m)
+		}
+		t.show("extra-trees", 0)
+		whole, err := trees.FitExtraTrees(ctx, data, trees.ExtraConfig{}, t.Seed)
+		if err != nil {
 			return nil, err
 		}
-		if predictions[k], err = models[k].Predict(ctx, data.Inputs.SelectRows(held)); err != nil {
-			return nil, err
-		}
-	}
-	whole, err := trees.FitExtraTrees(ctx, data, trees.ExtraConfig{}, t.Seed)
-	if err != nil {
-		return nil, err
-	}
-	return t.ofTrees(append(models, whole), predictions), nil
+		f.models = append(f.models, whole)
+		c.Predictor = f
+		return c, nil
+	})
 }
 
 // treesPerFold is the number of extra trees of a fold: with the other folds there are many.
 const treesPerFold = 100
 
-// ofTrees returns models of trees as what has been cross-fitted.
-func (t *Task) ofTrees(models []*trees.Model, predictions [][]float64) *CrossFitted {
-	c := &CrossFitted{Held: make([]Prediction, t.X.Rows)}
-	var list mean
-	for _, m := range models {
-		list = append(list, forest{m, t.Columns})
+// forTrees returns the task as trees take it: a column for each of the user's.
+func (t *Task) forTrees() (trees.Data, *folding) {
+	f := newFolding(t.Columns, t.Scaling)
+	d := trees.Data{Inputs: f.rows(t.Rows.Scaled), Labels: t.Labels.Data}
+	for _, c := range f.columns {
+		d.Columns = append(d.Columns, trees.Column{Levels: c.levels()})
 	}
-	for k, held := range t.folds {
-		for i, row := range held {
-			c.Held[row].Mean = predictions[k][i]
-		}
-	}
-	c.Model = list
-	return c
+	return d, f
 }
 
-// forest is fitted trees. They predict no deviation; that of several is how far they are apart.
+// forest predicts the mean of what the models of the folds and that of all labels predict.
 type forest struct {
-	model   *trees.Model
-	columns []Column
+	fold   *folding
+	models []*trees.Model
+	apart  bool // each tree predicts the label; the deviation is how far the trees of the last model are apart
 }
 
-func (f forest) Predict(ctx context.Context, rows matrix.Dense[float32]) ([]Prediction, error) {
-	means, err := f.model.Predict(ctx, folded(rows, f.columns))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Prediction, len(means))
-	for i, v := range means {
-		list[i].Mean = v
-	}
-	return list, nil
+func (f *forest) Predict(ctx context.Context, rows Rows, deviations bool) (means, stds []float64, err error) {
+	return f.predict(ctx, f.fold.rows(rows.Scaled), deviations)
 }
 
-// forTrees returns the task as trees take it: a column for each of the user's, codes for
-// categories, NaN where a value is missing.
-func (t *Task) forTrees() trees.Data {
-	d := trees.Data{Inputs: folded(t.X, t.Columns), Labels: t.Labels}
-	for _, c := range t.Columns {
-		levels := 0
-		if c.Category {
-			levels = c.Width
-			if c.Width == 1 {
-				levels = 2
+// predict takes folded rows.
+func (f *forest) predict(ctx context.Context, rows matrix.Dense[float32], deviations bool) (means, stds []float64, err error) {
+	means = make([]float64, rows.Rows)
+	for _, m := range f.models {
+		one, err := m.Predict(ctx, rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, v := range one {
+			means[i] += v / float64(len(f.models))
+		}
+	}
+	if deviations && f.apart {
+		stds, err = treesApart(ctx, f.models[len(f.models)-1], rows)
+	}
+	return means, stds, err
+}
+
+// treesApart returns the standard deviation of what the trees predict for each row.
+func treesApart(ctx context.Context, m *trees.Model, rows matrix.Dense[float32]) ([]float64, error) {
+	stds, n := make([]float64, rows.Rows), float64(m.Trees())
+	const block = 1024 // rows, to bound the memory
+	for from := 0; from < rows.Rows; from += block {
+		to := min(from+block, rows.Rows)
+		c, err := m.Contributions(ctx, rows.Slice(from, to))
+		if err != nil {
+			return nil, err
+		}
+		for i := range c.Rows {
+			sum, squares := 0.0, 0.0
+			for _, v := range c.Row(i) {
+				sum, squares = sum+float64(v), squares+float64(v)*float64(v)
 			}
-		}
-		d.Columns = append(d.Columns, trees.Column{Levels: levels})
-	}
-	return d
-}
-
-// folded returns encoded rows with one column for each of the user's.
-func folded(rows matrix.Dense[float32], columns []Column) matrix.Dense[float32] {
-	if columns == nil {
-		return rows
-	}
-	list := matrix.New[float32](rows.Rows, len(columns))
-	for i := range rows.Rows {
-		from, to := rows.Row(i), list.Row(i)
-		for j, c := range columns {
-			to[j] = c.value(from)
+			// A contribution is the prediction of a tree over n, less a constant.
+			stds[from+i] = n * math.Sqrt(max(0, squares/n-sum/n*(sum/n)))
 		}
 	}
-	return list
-}
-
-var missing = float32(math.NaN())
-
-// value returns the value of a column in an encoded row: a number, or the code of a level.
-func (c Column) value(row []float32) float32 {
-	if c.Mark > 0 && row[c.Mark] != 0 {
-		return missing
-	}
-	if !c.Category {
-		return row[c.First]
-	}
-	if c.Width == 1 {
-		if v := row[c.First]; v == 0 || v == 1 {
-			return v
-		}
-		return missing // an encoder puts it between the two levels
-	}
-	for k, v := range row[c.First : c.First+c.Width] {
-		if v == 1 {
-			return float32(k)
-		}
-	}
-	return missing
+	return stds, nil
 }

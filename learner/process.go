@@ -3,8 +3,8 @@ package learner
 import (
 	"context"
 	"fmt"
+	"math"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/gp"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -24,37 +24,58 @@ func (Process) Refuses(rows, _ int) string {
 	return ""
 }
 
-// CrossFit implements Learner. Hyperparameters are fitted anew in each fold: predictions for
-// held-out rows with those of all labels would be too good, and the weight of the process too large.
-func (Process) CrossFit(ctx context.Context, t *Task) (*CrossFitted, error) {
-	scaler, err := t.scaler()
-	if err != nil {
-		return nil, err
-	}
-	inputs := scaled(t.X, scaler)
-	c := &CrossFitted{Held: make([]Prediction, t.X.Rows)}
-	var list mean
-	for k, held := range t.folds {
-		rest := t.others(k)
-		m, err := t.fitProcess(ctx, inputs.SelectRows(rest), pick(t.Labels, rest))
+// fewForOneProcess is how many labels fix the hyperparameters well enough that those of all labels
+// may predict held-out rows, which needs one fit instead of six. With fewer, such predictions are
+// too good, and so would be the weight of the process.
+const fewForOneProcess = 512
+
+// CrossFit implements Learner. With few labels, hyperparameters are fitted anew in each fold, and
+// the processes of the folds are averaged with that of all labels.
+func (Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
+		inputs := matrix.Converted[float64](one.Rows.Scaled)
+		t.show("gp", 0)
+		whole, err := one.fitProcess(ctx, inputs, one.Labels.Data)
 		if err != nil {
 			return nil, err
 		}
-		predicted, err := predictProcess(ctx, m, inputs.SelectRows(held))
-		if err != nil {
-			return nil, err
+		if len(one.Labels.Data) >= fewForOneProcess {
+			return one.heldInClosedForm(ctx, whole)
 		}
-		for i, row := range held {
-			c.Held[row] = predicted[i]
+		c := newCrossFitted(one.Rows.Len())
+		p := processes{whole: whole}
+		for k, held := range one.Folds {
+			t.show("gp", k+1)
+			rest := one.Others(k)
+			m, err := one.fitProcess(ctx, inputs.SelectRows(rest), pick(one.Labels.Data, rest))
+			if err != nil {
+				return nil, err
+			}
+			means, variances, err := m.Predict(ctx, inputs.SelectRows(held))
+			if err != nil {
+				return nil, err
+			}
+			c.put(held, means, withNoise(variances, m.Noise))
+			p.folds = append(p.folds, m)
 		}
-		list = append(list, process{m, scaler})
+		c.Predictor = p
+		return c, nil
+	})
+}
+
+// heldInClosedForm predicts held-out rows with the hyperparameters of all.
+func (t *Task) heldInClosedForm(ctx context.Context, m *gp.Model) (*CrossFitted, error) {
+	folds := make([]int, t.Rows.Len())
+	for k, held := range t.Folds {
+		for _, row := range held {
+			folds[row] = k
+		}
 	}
-	whole, err := t.fitProcess(ctx, inputs, t.Labels)
+	means, variances, err := m.OutOfFold(ctx, folds)
 	if err != nil {
 		return nil, err
 	}
-	c.Model = append(list, process{whole, scaler})
-	return c, nil
+	return &CrossFitted{Predictor: processes{whole: m}, Means: means, Deviations: withNoise(variances, m.Noise)}, nil
 }
 
 func (t *Task) fitProcess(ctx context.Context, inputs matrix.Dense[float64], labels []float64) (*gp.Model, error) {
@@ -65,46 +86,7 @@ func (t *Task) fitProcess(ctx context.Context, inputs matrix.Dense[float64], lab
 	return gp.Fit(ctx, gp.Data{Inputs: inputs, Labels: labels, Groups: t.groups(), Units: units}, gp.Config{Seed: t.Seed})
 }
 
-// process is a fitted Gaussian process.
-type process struct {
-	model  *gp.Model
-	scaler dataset.Scaler
-}
-
-func (p process) Predict(ctx context.Context, rows matrix.Dense[float32]) ([]Prediction, error) {
-	return predictProcess(ctx, p.model, scaled(rows, p.scaler))
-}
-
-func predictProcess(ctx context.Context, m *gp.Model, inputs matrix.Dense[float64]) ([]Prediction, error) {
-	means, variances, err := m.Predict(ctx, inputs)
-	if err != nil {
-		return nil, err
-	}
-	return withNoise(means, variances, m.Noise), nil
-}
-
-// withNoise returns predictions of labels from those of a function.
-func withNoise(means, variances []float64, noise float64) []Prediction {
-	list := make([]Prediction, len(means))
-	for i := range list {
-		list[i] = Prediction{means[i], sqrt(variances[i] + noise)}
-	}
-	return list
-}
-
-// scaler learns the scaling of the inputs from all rows, as that of networks is learnt.
-func (t *Task) scaler() (dataset.Scaler, error) {
-	return dataset.FitScalerAll(dataset.Population, t.X, matrix.Dense[float32]{}, t.Unlabelled)
-}
-
-// scaled returns rows as a scaler scales them.
-func scaled(rows matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float64] {
-	single := matrix.New[float32](rows.Rows, rows.Cols)
-	dataset.Scale(single, rows, s)
-	return matrix.Converted[float64](single)
-}
-
-// groups returns the columns of each category.
+// groups returns the features of each category.
 func (t *Task) groups() (groups [][]int) {
 	for _, c := range t.Columns {
 		if !c.Category || c.Width < 2 {
@@ -117,4 +99,45 @@ func (t *Task) groups() (groups [][]int) {
 		groups = append(groups, group)
 	}
 	return groups
+}
+
+// processes predict the mean of what the processes of the folds and that of all labels predict. The
+// deviation is that of the latter.
+type processes struct {
+	whole *gp.Model
+	folds []*gp.Model
+}
+
+func (p processes) Predict(ctx context.Context, rows Rows, deviations bool) (means, stds []float64, err error) {
+	inputs := matrix.Converted[float64](rows.Scaled)
+	if deviations {
+		var variances []float64
+		means, variances, err = p.whole.Predict(ctx, inputs)
+		stds = withNoise(variances, p.whole.Noise)
+	} else {
+		means, err = p.whole.PredictMean(ctx, inputs)
+	}
+	for _, m := range p.folds {
+		if err != nil {
+			return nil, nil, err
+		}
+		var more []float64
+		more, err = m.PredictMean(ctx, inputs)
+		for i, v := range more {
+			means[i] += v
+		}
+	}
+	for i := range means {
+		means[i] /= float64(1 + len(p.folds))
+	}
+	return means, stds, err
+}
+
+// withNoise returns the deviations of labels from the variances of a function.
+func withNoise(variances []float64, noise float64) []float64 {
+	list := make([]float64, len(variances))
+	for i, v := range variances {
+		list[i] = math.Sqrt(max(v, 0) + noise)
+	}
+	return list
 }

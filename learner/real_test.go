@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 var (
@@ -26,7 +28,7 @@ var (
 func TestBlendOnRealTables(t *testing.T) {
 	candidates := []Learner{Process{}, ExtraTrees{}, Boosting{}}
 	if *nets {
-		candidates = Candidates(*labelsFlag)
+		candidates = append(candidates, Network{network.Options{Config: smooth()}})
 	}
 	sums, count := make([]float64, len(candidates)+1), 0
 	for _, file := range realTables(t) {
@@ -37,8 +39,8 @@ func TestBlendOnRealTables(t *testing.T) {
 				continue // too few rows to measure errors on
 			}
 			train, test := order[:*labelsFlag], order[*labelsFlag:min(len(order), *labelsFlag+2000)]
-			task := Task{X: x.SelectRows(train), Labels: pick(y, train), Unlabelled: x.SelectRows(test), Seed: uint64(seed)}
-			errors := testErrors(t, task, candidates, x.SelectRows(test), pick(y, test))
+			sample := network.Sample{X: x.SelectRows(train), Y: pick(y, train), Unlabelled: x.SelectRows(test)}
+			errors := testErrors(t, sample, uint64(seed), candidates, x.SelectRows(test), pick(y, test))
 			for k, e := range errors {
 				sums[k] += math.Log(e)
 			}
@@ -60,7 +62,7 @@ func TestBlendOnRealTables(t *testing.T) {
 }
 
 // testErrors returns the errors of each candidate alone and, last, of their blend.
-func testErrors(t *testing.T, task Task, candidates []Learner, x matrix.Dense[float32], y []float64) (errors []float64) {
+func testErrors(t *testing.T, s network.Sample, seed uint64, candidates []Learner, x matrix.Dense[float32], y []float64) (errors []float64) {
 	t.Helper()
 	unit := deviation(y)
 	for k := range len(candidates) + 1 {
@@ -68,15 +70,18 @@ func testErrors(t *testing.T, task Task, candidates []Learner, x matrix.Dense[fl
 		if k < len(candidates) {
 			some = candidates[k : k+1]
 		}
-		b, err := Fit(t.Context(), task, some...)
+		m, err := fitBlend(t.Context(), s, Options{Kind: Auto, Network: network.Options{Config: network.Config{Seed: seed}}}, func(int) []Learner { return some })
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := b.Predict(t.Context(), x)
+		p, err := m.Predict(t.Context(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		errors = append(errors, rootMeanSquare(residuals(p, y))/unit)
+		for i := range p {
+			p[i] -= y[i]
+		}
+		errors = append(errors, conformal.RootMeanSquare(p)/unit)
 	}
 	return errors
 }
@@ -107,5 +112,5 @@ func deviation(v []float64) float64 {
 	for i, x := range v {
 		off[i] = x - m
 	}
-	return rootMeanSquare(off)
+	return conformal.RootMeanSquare(off)
 }

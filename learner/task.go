@@ -6,84 +6,55 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Task is the labelled rows of one target, and what else is known when a model is fitted to
-// them.
+// Rows are rows of features in two forms: as a dataset.Encoder returns them, and as a dataset.Scaler
+// scales these, which is how kernels see them. A learner reads the one that suits it; to make its predictions a
+// kernel, it must do without the raw ones.
+type Rows struct{ Raw, Scaled matrix.Dense[float32] }
+
+// Len returns the number of rows.
+func (r Rows) Len() int { return r.Scaled.Rows }
+
+// Select returns a copy of some of the rows.
+func (r Rows) Select(rows []int) Rows {
+	return Rows{r.Raw.SelectRows(rows), r.Scaled.SelectRows(rows)}
+}
+
+// scaledBy returns rows in both forms.
+func scaledBy(s dataset.Scaler, raw matrix.Dense[float32]) Rows {
+	scaled := matrix.New[float32](raw.Rows, raw.Cols)
+	dataset.Scale(scaled, raw, s)
+	return Rows{raw, scaled}
+}
+
+// Task is labelled rows, and what else is known when models are fitted to them.
 type Task struct {
-	X      matrix.Dense[float32] // labelled rows, as a dataset.Encoder encodes them
-	Labels []float64
-	// Unlabelled are rows without a label, such as candidates: inputs are scaled by them, too.
-	Unlabelled matrix.Dense[float32]
-	// Columns say which columns of X belong together; nil means that each is a number.
+	Rows   Rows
+	Labels matrix.Dense[float64] // a column for each target; NaN is a missing label
+	// Columns say which features belong together; nil means that each is a number.
 	Columns []Column
+	Scaling dataset.Scaler // of the rows; it was learnt from unlabelled rows, too
 	Seed    uint64
 
-	folds [][]int // rows that are held out together; every row is in one fold
+	// Folds are rows that are held out together. Every row is in one of them.
+	Folds [][]int
+
+	shown   func(learner string, fold, folds int)
+	crossed [][]*CrossFitted // of earlier candidates, of each target
 }
 
-// Column is a column of the user's table among those of encoded rows.
-type Column struct {
-	First, Width int  // its columns of X
-	Category     bool // these are the levels of a category, one-hot; a single one is 1 for the second of two levels
-	Mark         int  // the column of X that is 1 where the value is missing; 0 or less means none (Width is then not 0)
-}
+// Targets returns the number of targets.
+func (t *Task) Targets() int { return t.Labels.Cols }
 
-// fewestRows is how many labels cross-fitting needs.
-const fewestRows = 4
-
-func (t *Task) check() error {
-	var found []error
-	if t.X.Rows != len(t.Labels) {
-		found = append(found, fmt.Errorf("there are %d rows and %d labels", t.X.Rows, len(t.Labels)))
-	}
-	if t.X.Rows < fewestRows {
-		found = append(found, fmt.Errorf("%d rows have a label; cross-fitting needs %d", t.X.Rows, fewestRows))
-	}
-	if t.X.Cols == 0 {
-		found = append(found, errors.New("the rows have no columns to learn from"))
-	}
-	if t.Unlabelled.Rows > 0 && t.Unlabelled.Cols != t.X.Cols {
-		found = append(found, fmt.Errorf("unlabelled rows have %d columns, the others %d", t.Unlabelled.Cols, t.X.Cols))
-	}
-	for i, y := range t.Labels {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			found = append(found, fmt.Errorf("the label of row %d is %v, but must be finite", i, y))
-			break
-		}
-	}
-	for _, c := range t.Columns {
-		if c.First < 0 || c.Width < 1 || c.First+c.Width > t.X.Cols || c.Mark >= t.X.Cols {
-			found = append(found, fmt.Errorf("a column has %d features from %d on, but rows have %d", c.Width, c.First, t.X.Cols))
-			break
-		}
-	}
-	return errors.Join(found...)
-}
-
-// mostFolds is how many folds there are where labels are few. With many labels fewer folds
-// lose little, and each takes long.
-const mostFolds = 5
-
-// cutFolds returns random folds.
-func cutFolds(rows int, seed uint64) [][]int {
-	folds := make([][]int, min(mostFolds, rows))
-	for i, row := range rng.New(seed, "learner folds").Perm(rows) {
-		folds[i%len(folds)] = append(folds[i%len(folds)], row)
-	}
-	for _, f := range folds {
-		slices.Sort(f)
-	}
-	return folds
-}
-
-// others returns the rows that are not in a fold, in ascending order.
-func (t *Task) others(fold int) []int {
-	rows := make([]int, 0, t.X.Rows)
-	held := t.folds[fold]
-	for row := range t.X.Rows {
+// Others returns the rows that are not in a fold, in ascending order.
+func (t *Task) Others(fold int) []int {
+	rows := make([]int, 0, t.Rows.Len())
+	held := t.Folds[fold]
+	for row := range t.Rows.Len() {
 		if len(held) > 0 && held[0] == row {
 			held = held[1:]
 			continue
@@ -91,6 +62,107 @@ func (t *Task) others(fold int) []int {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// One returns the task of one target, with the rows that have a label of it, and their numbers
+// in this task.
+func (t *Task) One(target int) (*Task, []int) {
+	known, labels := dataset.Labelled(t.Labels, target)
+	one := *t
+	one.Labels = matrix.View(len(labels), 1, labels)
+	if len(known) == t.Rows.Len() {
+		return &one, known
+	}
+	one.Rows = t.Rows.Select(known)
+	at := make(map[int]int, len(known))
+	for i, row := range known {
+		at[row] = i
+	}
+	one.Folds = make([][]int, len(t.Folds))
+	for k, fold := range t.Folds {
+		for _, row := range fold {
+			if i, ok := at[row]; ok {
+				one.Folds[k] = append(one.Folds[k], i)
+			}
+		}
+	}
+	return &one, known
+}
+
+// EachTarget cross-fits one target after the other, for learners that take one.
+func (t *Task) EachTarget(fit func(one *Task) (*CrossFitted, error)) ([]*CrossFitted, error) {
+	list := make([]*CrossFitted, t.Targets())
+	for k := range list {
+		one, known := t.One(k)
+		c, err := fit(one)
+		if err != nil {
+			return nil, err
+		}
+		c.Means, c.Deviations = spread(c.Means, known, t.Rows.Len()), spread(c.Deviations, known, t.Rows.Len())
+		list[k] = c
+	}
+	return list, nil
+}
+
+// spread puts the numbers of some rows where they are among all, and NaN elsewhere.
+func spread(some []float64, rows []int, all int) []float64 {
+	if some == nil || len(some) == all {
+		return some
+	}
+	list := make([]float64, all)
+	for i := range list {
+		list[i] = math.NaN()
+	}
+	for i, row := range rows {
+		list[row] = some[i]
+	}
+	return list
+}
+
+// FewestLabels is how many labels of a target cross-fitting needs.
+const FewestLabels = 5
+
+func (t *Task) check(names []string) error {
+	if t.Rows.Raw.Cols == 0 {
+		return errors.New("the rows have no columns to learn from")
+	}
+	for k := range t.Targets() {
+		if known, _ := dataset.Labelled(t.Labels, k); len(known) < FewestLabels {
+			what := "rows have a label"
+			if names != nil && t.Targets() > 1 {
+				what = fmt.Sprintf("rows have a label of %q", names[k])
+			}
+			return fmt.Errorf("%d %s; cross-fitting needs %d", len(known), what, FewestLabels)
+		}
+	}
+	return nil
+}
+
+// mostFolds is how many folds there are. A learner whose models take long holds out only some of them.
+const mostFolds = 5
+
+// cutFolds returns random folds, each with its share of the labels of every target.
+func cutFolds(labels matrix.Dense[float64], seed uint64) [][]int {
+	folds := make([][]int, min(mostFolds, labels.Rows))
+	order := rng.New(seed, "learner folds").Perm(labels.Rows)
+	slices.SortStableFunc(order, func(a, b int) int {
+		for k := range labels.Cols {
+			if x, y := math.IsNaN(labels.At(a, k)), math.IsNaN(labels.At(b, k)); x != y {
+				if x {
+					return 1
+				}
+				return -1
+			}
+		}
+		return 0
+	})
+	for i, row := range order {
+		folds[i%len(folds)] = append(folds[i%len(folds)], row)
+	}
+	for _, f := range folds {
+		slices.Sort(f)
+	}
+	return folds
 }
 
 // pick returns some of the numbers.

@@ -36,7 +36,7 @@ func blendWeights(errors matrix.Dense[float64]) []float64 {
 	weighted, sizes := matrix.New[float64](errors.Rows, errors.Cols), make([]float64, errors.Rows)
 	for range passes {
 		for i := range sizes {
-			sizes[i] = math.Abs(blended(errors.Row(i), w))
+			sizes[i] = math.Abs(dot(errors.Row(i), w))
 		}
 		sorted := slices.Sorted(slices.Values(sizes))
 		usual := sorted[int(usualErrors*float64(len(sorted)-1))]
@@ -54,8 +54,8 @@ func blendWeights(errors matrix.Dense[float64]) []float64 {
 	return w
 }
 
-// blended returns the weighted sum of the errors of candidates on a row.
-func blended(errors, weights []float64) (sum float64) {
+// dot returns the weighted sum of the errors of candidates on a row.
+func dot(errors, weights []float64) (sum float64) {
 	for k, w := range weights {
 		sum += w * errors[k]
 	}
@@ -174,5 +174,3 @@ func solve(a, b matrix.Dense[float64]) bool {
 		linalg.SolveLower(team, b, linalg.Left, a, linalg.NoTrans) == nil &&
 		linalg.SolveLower(team, b, linalg.Left, a, linalg.Trans) == nil
 }
-
-func sqrt(v float64) float64 { return math.Sqrt(max(v, 0)) }

@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// errorsOf returns random errors of candidates, which they share in part.
-func errorsOf(seed uint64, rows, candidates int) matrix.Dense[float64] {
+// someErrors returns random errors of candidates, which they share in part.
+func someErrors(seed uint64, rows, candidates int) matrix.Dense[float64] {
 	r := rng.New(seed, "errors of candidates")
 	e := matrix.New[float64](rows, candidates)
 	for i := range rows {
@@ -24,7 +24,7 @@ func errorsOf(seed uint64, rows, candidates int) matrix.Dense[float64] {
 // TestWeightsAreBest: no weights on a fine grid have a lower objective.
 func TestWeightsAreBest(t *testing.T) {
 	for seed := range uint64(20) {
-		e := errorsOf(seed, 30, 3)
+		e := someErrors(seed, 30, 3)
 		w, g := leastSquares(e), gram(e)
 		best := lowest(g)
 		pull := shrinkage * g.At(best, best) / 30
@@ -43,18 +43,18 @@ func TestWeightsAreBest(t *testing.T) {
 
 // TestWeightsAreShares: weights are not negative and sum to 1, whatever the errors.
 func TestWeightsAreShares(t *testing.T) {
-	same := errorsOf(3, 10, 4)
+	same := someErrors(3, 10, 4)
 	for i := range 10 {
 		for k := range 4 {
 			same.Set(i, k, same.At(i, 0))
 		}
 	}
-	perfect := errorsOf(4, 10, 4)
+	perfect := someErrors(4, 10, 4)
 	for i := range 10 {
 		perfect.Set(i, 2, 0)
 	}
 	for name, e := range map[string]matrix.Dense[float64]{
-		"random": errorsOf(1, 50, 5), "fewer rows than candidates": errorsOf(2, 2, 6), "one": errorsOf(3, 5, 1),
+		"random": someErrors(1, 50, 5), "fewer rows than candidates": someErrors(2, 2, 6), "one": someErrors(3, 5, 1),
 		"the same errors": same, "a perfect one": perfect, "no errors": matrix.New[float64](5, 3),
 	} {
 		sum := 0.0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
@@ -35,8 +36,8 @@ func DefaultFoldsText() string {
 
 // crossFit returns, for each target, the outcomes of all rows of the sample. Networks
 // that diverged are an error beside them.
-func crossFit(ctx context.Context, s Sample, o Options) (held [][]outcome, diverged error, err error) {
-	held = make([][]outcome, s.Targets)
+func crossFit(ctx context.Context, s Sample, o Options) (held [][]conformal.Outcome, diverged error, err error) {
+	held = make([][]conformal.Outcome, s.Targets)
 	order := rng.New(o.Config.Seed, "network folds").Perm(s.X.Rows)
 	folds := o.Folds
 	o.Folds, o.Columns = 0, nil
@@ -63,7 +64,7 @@ func crossFit(ctx context.Context, s Sample, o Options) (held [][]outcome, diver
 			if err != nil {
 				return nil, nil, err
 			}
-			held[i] = append(held[i], outcomes(u, labelsOf(s.choose(inside), s.Targets, i), inside, fold)...)
+			held[i] = append(held[i], conformal.Outcomes(u.Mean, u.Std, labelsOf(s.choose(inside), s.Targets, i), inside, fold)...)
 		}
 	}
 	return held, diverged, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -64,7 +65,7 @@ type fileTarget struct {
 	Labels      dataset.LabelScaler `json:"labels"`
 	Uncertainty []posterior         `json:"uncertainty"`
 	Provenance  Provenance          `json:"provenance"`
-	Intervals   Intervals           `json:"intervals"`
+	Intervals   conformal.Intervals `json:"intervals"`
 }
 
 // A version that knows no centres rejects the second.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -29,6 +30,10 @@ type Options struct {
 	// which the intervals are based on all rows instead of the validation rows: so
 	// many more trainings, worth their time where labels are few. 0 means none.
 	Folds int
+
+	// Scaling, unless nil, scales the inputs, instead of one that is learnt from the rows: networks that
+	// see different rows then take the same inputs.
+	Scaling *dataset.Scaler
 
 	Noise float64 // σ² of the last-layer posterior, for labels of variance 1; 0 means 1e-6
 
@@ -94,7 +99,7 @@ func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 	if a := &o.Config.Architecture; a.Outputs == 0 {
 		a.Outputs = s.Targets
 	}
-	if err := errors.Join(s.check(), o.check(s), checkColumns(o.Columns, s.X.Cols), o.checkCentres(s.X.Cols)); err != nil {
+	if err := s.fits(o); err != nil {
 		return nil, err
 	}
 	if o.Folds > s.X.Rows/2 {
@@ -119,7 +124,7 @@ func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
 		return nil, diverged
 	}
-	held := make([][]outcome, s.Targets)
+	held := make([][]conformal.Outcome, s.Targets)
 	for i, one := range m.targets() {
 		one.ensemble, one.config = ensemble, o.Config.WithDefaults()
 		one.config.Architecture = ensemble[0].Architecture()
@@ -149,6 +154,29 @@ func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 		}
 	}
 	return m, diverged
+}
+
+// fits reports what is wrong with a sample and options apart from the numbers in the rows.
+func (s Sample) fits(o Options) error {
+	return errors.Join(s.check(), o.check(s), checkColumns(o.Columns, s.X.Cols), o.checkCentres(s.X.Cols))
+}
+
+// Check reports what is wrong with a sample, for other learners than networks. Fit checks as much itself.
+func (s Sample) Check(ctx context.Context, o Options) error {
+	s.Targets = max(s.Targets, 1)
+	o.Config.Architecture.Outputs = s.Targets
+	if err := s.fits(o); err != nil {
+		return err
+	}
+	if err := s.checkRows(linalg.TeamOf(ctx)); err != nil {
+		return err
+	}
+	for k := range s.Targets {
+		if _, err := fitLabels(s, k); err != nil {
+			return o.ofTarget(s, k, err)
+		}
+	}
+	return nil
 }
 
 // newModel returns a model of the given number of targets, none of which is fitted yet.
@@ -188,6 +216,7 @@ func (o Options) check(s Sample) error {
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, but must be positive and finite", o.Noise)
 	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
 	found.unless(o.Folds == 0 || validated || o.Holdout == nil || *o.Holdout > 0, "cross-fitting needs validation rows, and no rows are held out")
+	found.unless(o.Scaling == nil || len(o.Scaling.Mean) == s.X.Cols, "the scaling is not one of %d columns", s.X.Cols)
 	if o.Holdout != nil {
 		found.unless(validated || *o.Holdout >= 0 && *o.Holdout < 1, "the share to hold out is %v, which is not from 0 up and below 1", *o.Holdout)
 	}
@@ -309,24 +338,18 @@ func labelsOf(y []float64, targets, target int) []float64 {
 
 // prepare learns the scaling and applies it to the training and the validation rows.
 func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err error) {
-	for _, set := range []struct {
-		name string
-		rows matrix.Dense[Real]
-	}{{"training", s.X}, {"validation", s.ValidX}, {"unlabelled", s.Unlabelled}} {
-		if err := unusable(team, set.rows); err != nil {
-			return d, fmt.Errorf("%s rows: %w", set.name, err)
-		}
+	if err := s.checkRows(team); err != nil {
+		return d, err
 	}
-	if m.inputs, err = dataset.FitScalerAll(dataset.Population, s.X, s.ValidX, s.Unlabelled); err != nil {
+	if o.Scaling != nil {
+		m.inputs = *o.Scaling
+	} else if m.inputs, err = dataset.FitScalerAll(dataset.Population, s.X, s.ValidX, s.Unlabelled); err != nil {
 		return d, err
 	}
 	for i, one := range m.targets() {
 		one.inputs = m.inputs
 		if one.labels, err = fitLabels(s, i); err != nil {
-			if s.Targets > 1 {
-				err = fmt.Errorf("%s: %w", o.targetName(i), err)
-			}
-			return d, err
+			return d, o.ofTarget(s, i, err)
 		}
 	}
 	d.X, d.Y = m.scaled(s.X), m.scaledLabels(s.Y)
@@ -334,6 +357,27 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 		d.ValidX, d.ValidY = m.scaled(s.ValidX), m.scaledLabels(s.ValidY)
 	}
 	return d, nil
+}
+
+// checkRows reports numbers in rows that are not finite.
+func (s Sample) checkRows(team *linalg.Team) error {
+	for _, set := range []struct {
+		name string
+		rows matrix.Dense[Real]
+	}{{"training", s.X}, {"validation", s.ValidX}, {"unlabelled", s.Unlabelled}} {
+		if err := unusable(team, set.rows); err != nil {
+			return fmt.Errorf("%s rows: %w", set.name, err)
+		}
+	}
+	return nil
+}
+
+// ofTarget adds to an error which of several targets it is about.
+func (o Options) ofTarget(s Sample, i int, err error) error {
+	if s.Targets > 1 {
+		return fmt.Errorf("%s: %w", o.targetName(i), err)
+	}
+	return err
 }
 
 // targetName is what messages call a target.
@@ -392,7 +436,7 @@ func (m *Model) scaledLabels(y []float64) matrix.Dense[Real] {
 
 // judge computes the posteriors of the members, calibrates them on the validation
 // rows, and returns the outcomes of these. Valid are their numbers in the sample.
-func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise float64) ([]outcome, error) {
+func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise float64) ([]conformal.Outcome, error) {
 	rows := d.X
 	if known := labelled(d.Y, m.output); len(known) < rows.Rows {
 		rows = rows.SelectRows(known)
@@ -425,10 +469,10 @@ func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise fl
 		m.provenance.ValidRMSE = append(m.provenance.ValidRMSE, rmse)
 	}
 	u := m.uncertain(e)
-	m.intervals.Typical = rootMeanSquare(u.Std)
-	held := outcomes(u, labelsOf(s.ValidY, s.Targets, m.output), valid, 0)
+	m.intervals.Typical = conformal.RootMeanSquare(u.Std)
+	held := conformal.Outcomes(u.Mean, u.Std, labelsOf(s.ValidY, s.Targets, m.output), valid, 0)
 	for i := range held {
-		held[i].fold = i % validationParts
+		held[i].Fold = i % validationParts
 	}
 	return held, nil
 }
@@ -443,23 +487,14 @@ func labelled(y matrix.Dense[Real], target int) []int {
 const validationParts = 5
 
 // learnIntervals chooses the intervals by the outcomes of held-out rows.
-func (m *Model) learnIntervals(held []outcome, folds int) {
-	n := &m.intervals
-	n.Rows, n.Folds = len(held), folds
-	if len(held) == 0 {
-		return
-	}
-	n.Floor, n.ConstantScore, n.AdaptiveScore = chooseFloor(held)
-	if n.Typical == 0 { // the networks predict no deviation at all
-		n.Floor = constantLength
-	}
-	m.scores = sortedScores(held, n.Floor)
+func (m *Model) learnIntervals(held []conformal.Outcome, folds int) {
+	m.intervals, m.scores = conformal.Learn(held, folds, m.intervals.Typical)
 }
 
 // keepResiduals records the residuals in the order of the rows.
-func (m *Model) keepResiduals(held []outcome) {
+func (m *Model) keepResiduals(held []conformal.Outcome) {
 	for _, o := range held {
-		m.residuals = append(m.residuals, Residual{o.row, o.residual})
+		m.residuals = append(m.residuals, Residual{o.Row, o.Residual})
 	}
 	slices.SortFunc(m.residuals, func(a, b Residual) int { return a.Row - b.Row })
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -179,30 +180,6 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-func TestRadius(t *testing.T) {
-	t.Parallel()
-	errs := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}
-	for coverage, want := range map[float64]float64{0.9: 9, 0.85: 9, 0.8: 8, 0.75: 8, 0.5: 5, 0.05: 1} {
-		if got, err := radius(errs, coverage); err != nil || got != want {
-			t.Errorf("coverage %v: %v (%v), want %v", coverage, got, err, want)
-		}
-	}
-	_, err := radius(errs, 0.95)
-	if e := (*CoverageError)(nil); !errors.As(err, &e) || *e != (CoverageError{0.95, 9, 19}) {
-		t.Errorf("error %v", err)
-	}
-	for coverage, want := range map[float64]int{0.95: 19, 0.9: 9, 0.99: 99, 0.5: 1, 0.1: 1, 0.999: 999} {
-		if got := rowsFor(coverage); got != want {
-			t.Errorf("coverage %v needs %d rows, want %d", coverage, got, want)
-		}
-	}
-	for _, coverage := range []float64{0, 1, -1, math.NaN()} {
-		if _, err := radius(errs, coverage); err == nil {
-			t.Errorf("coverage %v is taken", coverage)
-		}
-	}
-}
-
 func TestFitRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -348,7 +325,7 @@ func TestNothingHeldOut(t *testing.T) {
 	if err != nil || !(slices.Min(u.Std) > 0) {
 		t.Errorf("%v, %v", u.Std, err)
 	}
-	few := (*CoverageError)(nil)
+	few := (*conformal.CoverageError)(nil)
 	if _, _, err := back.PredictInterval(t.Context(), x, 0.5); !errors.As(err, &few) {
 		t.Errorf("interval: %v", err)
 	}

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/internal/golden"
@@ -29,7 +31,7 @@ var (
 const intervalsCoverage = 0.9
 
 // kinds of intervals that are compared, in the order of the table.
-var intervalKinds = [...]string{"constant, validation rows", "constant, cross-fitted", "adaptive, cross-fitted", "in use"}
+var intervalKinds = [...]string{"constant, validation rows", "constant, cross-fitted", "in use"}
 
 // measured is the coverage of intervals on test rows and their mean length, in
 // deviations of the labels.
@@ -103,33 +105,29 @@ func measureIntervals(t *testing.T, r *dataset.Regression, labels int, split uin
 		t.Fatal(err)
 	}
 	y := all.choose(test)
-	best, lowest := floors[0], math.Inf(1)
-	for _, floor := range floors {
-		if score := mean(intervalScores(held, floor)); score < lowest {
-			best, lowest = floor, score
-		}
+	used, scores := conformal.Learn(held, o.Folds, m.intervals.Typical)
+	var crossed []float64
+	for _, one := range held {
+		crossed = append(crossed, math.Abs(one.Residual))
 	}
-	used, _, _ := chooseFloor(held)
+	slices.Sort(crossed)
 	for i, kind := range []struct {
-		scores []float64
-		floor  float64
-	}{
-		{absolute(m.Residuals()), constantLength},
-		{sortedScores(held, constantLength), constantLength}, {sortedScores(held, best), best}, {sortedScores(held, used), used},
-	} {
-		radius, err := radius(kind.scores, intervalsCoverage)
+		scores    []float64
+		intervals conformal.Intervals
+	}{{absolute(m.Residuals()), conformal.Intervals{}}, {crossed, conformal.Intervals{}}, {scores, used}} {
+		radius, err := conformal.Radius(kind.scores, intervalsCoverage)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found[i] = measureLength(u, y, m.intervals.Typical, radius, kind.floor)
+		found[i] = measureLength(u, y, m.intervals.Typical, radius, kind.intervals)
 	}
-	return found, used != constantLength
+	return found, used.Adaptive()
 }
 
-func measureLength(u Uncertain, y []float64, typical, radius, floor float64) (m measured) {
+func measureLength(u Uncertain, y []float64, typical, radius float64, intervals conformal.Intervals) (m measured) {
 	scaler, _ := dataset.FitLabelScaler(y)
 	for i, v := range y {
-		h := radius * growth(u.Std[i]/typical, floor)
+		h := radius * intervals.Stretch(u.Std[i]/typical)
 		m.length += 2 * h / scaler.Deviation / float64(len(y))
 		if math.Abs(u.Mean[i]-v) <= h {
 			m.coverage += 1 / float64(len(y))

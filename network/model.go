@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -31,7 +32,7 @@ type Model struct {
 	labels     dataset.LabelScaler
 	posteriors []posterior // one for each member, in scaled labels
 	scores     []float64   // R_i of the intervals, in ascending order
-	intervals  Intervals
+	intervals  conformal.Intervals
 	residuals  []Residual // not saved
 	note       string     // not saved
 	provenance Provenance
@@ -127,13 +128,13 @@ func (m *Model) uncertain(e *evaluation) Uncertain {
 // describes them. That supposes that new rows and labelled rows are drawn alike. Without
 // cross-fitting the rows are the validation rows, which chose the epoch, too, so that
 // the intervals are slightly optimistic. If there are too few rows for the coverage,
-// the error is a *CoverageError.
+// the error is a *conformal.CoverageError.
 func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[Real], coverage float64) (low, high []float64, err error) {
 	u, err := m.predictScaled(ctx, x)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := radius(m.scores, coverage)
+	r, err := conformal.Radius(m.scores, coverage)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +142,7 @@ func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[Real], cover
 	for i := range low {
 		h := r
 		if m.intervals.Adaptive() {
-			h *= growth(u.Relative[i], m.intervals.Floor)
+			h *= m.intervals.Stretch(u.Relative[i])
 		}
 		low[i] -= h
 		high[i] += h
@@ -174,7 +175,7 @@ func (m *Model) TargetName(i int) string {
 func (m *Model) targets() []*Model { return append([]*Model{m}, m.others...) }
 
 // Intervals describes how PredictInterval makes intervals, and why so.
-func (m *Model) Intervals() Intervals { return m.intervals }
+func (m *Model) Intervals() conformal.Intervals { return m.intervals }
 
 // Residual is the error of a prediction by networks that had not learnt from its row.
 type Residual struct {

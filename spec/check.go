@@ -1,6 +1,9 @@
 package spec
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // chain is a base kernel with the transforms so far, reduced to what decides
 // which transform may come next.
@@ -10,6 +13,29 @@ type chain struct {
 	conditioned  string // the transform that conditioned on the training rows
 	noCovariance string // the transform after which the kernel is no longer a covariance
 	ensembled    bool
+	place        place
+}
+
+// place is where a chain is: all of a spec, a term of a sum, or after the sum.
+type place int
+
+const (
+	alone place = iota
+	inTerm
+	afterSum
+)
+
+// plus returns the chain of the sum of two chains. Its kernel is the one with the fewest usable
+// features.
+func (c chain) plus(other chain) chain {
+	if other.space.lacks() > c.space.lacks() {
+		c.kernel = other.kernel
+	}
+	c.space = c.space.plus(other.space)
+	c.ensembled = c.ensembled || other.ensembled
+	c.noCovariance = cmp.Or(c.noCovariance, other.noCovariance)
+	c.place = afterSum
+	return c
 }
 
 // after returns the chain with one more transform at its end, or the reason why
@@ -33,8 +59,15 @@ func (c chain) after(t TransformInfo) (chain, string) {
 }
 
 func (c chain) checkNeeds(t TransformInfo) string {
-	if t.Needs == Values || t.Needs == FiniteFeatures && c.space == Factored {
+	switch {
+	case t.Needs == Values, t.Needs == FiniteFeatures && c.space == Factored, t.Needs == Frequencies && c.space == Stationary:
 		return ""
+	case t.Needs == Frequencies && c.place == afterSum:
+		return t.Name + " draws frequencies of a stationary kernel, and not all terms of the sum are stationary: put it into those that are"
+	case t.Needs == Frequencies && c.kernel.Space == Stationary:
+		return t.Name + " draws frequencies of a stationary kernel: put it right after " + c.kernel.Name
+	case t.Needs == Frequencies:
+		return fmt.Sprintf("%s draws frequencies of a stationary kernel (rbf, matern or laplace), and %s is not stationary", t.Name, c.kernel.Name)
 	}
 	return c.lacksFeatures(t.Name)
 }
@@ -42,19 +75,33 @@ func (c chain) checkNeeds(t TransformInfo) string {
 func (c chain) lacksFeatures(what string) string {
 	switch c.space {
 	case Factored:
-		return what + " needs features, and a product kernel has too many to write down: put sketch(p) before it"
+		return fmt.Sprintf("%s needs features, and %s has too many to write down: put sketch(p) before it", what, c.factored())
 	case Lost:
-		return what + " needs features, and the posterior of a product kernel no longer has any: put sketch(p) before post, train or acs-grad"
-	case Infinite:
-		return fmt.Sprintf("%s needs features, and %s has infinitely many", what, c.kernel.Name)
+		return fmt.Sprintf("%s needs features, and the posterior of %s no longer has any: put sketch(p) before post, train or acs-grad", what, c.factored())
+	case Stationary, Infinite:
+		why := fmt.Sprintf("%s needs features, and %s has infinitely many", what, c.kernel.Name)
+		if c.kernel.Space == Stationary {
+			why += ": put rff(n) right after " + c.kernel.Name
+		}
+		return why
 	}
 	return ""
+}
+
+// factored names a kernel that has too many features.
+func (c chain) factored() string {
+	if c.kernel.Leaves {
+		return c.kernel.Name
+	}
+	return "a product kernel"
 }
 
 func (c chain) checkEnsemble(t TransformInfo) string {
 	switch {
 	case !t.Ensemble:
 		return ""
+	case c.place == afterSum:
+		return t.Name + " combines the networks of one kernel: put it into a term of the sum"
 	case c.ensembled:
 		return t.Name + " appears twice: the networks have already been combined into one kernel"
 	case c.kernel.Networks != TrainedNetwork:
@@ -69,6 +116,8 @@ func (c chain) checkConditions(t TransformInfo) string {
 	switch {
 	case !t.Conditions:
 		return ""
+	case c.place == inTerm:
+		return t.Name + " conditions on the training rows, which is done to the sum: put the sum in parentheses, and " + t.Name + " after it"
 	case c.noCovariance != "":
 		return fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is no longer one", t.Name, c.noCovariance)
 	case c.conditioned != "":
@@ -111,7 +160,7 @@ func (s Spec) checkMethod(text string, where layout) *Error {
 
 func (s Spec) checkNoKernel(text string, where layout) *Error {
 	switch {
-	case s.Kernel != (Kernel{}):
+	case s.Kernel != (Kernel{}) || len(s.Terms) > 0:
 		return wrong(text, where.kernel, "%s uses no kernel: write %s", s.Method, s.Method)
 	case len(s.Transforms) > 0:
 		return wrong(text, where.transforms[0], "%s uses no kernel: write %s", s.Method, s.Method)
@@ -120,29 +169,29 @@ func (s Spec) checkNoKernel(text string, where layout) *Error {
 }
 
 // mostTransforms is far more than makes sense, and few enough that kernels that wrap one
-// another stay shallow: each number then passes through all of them.
-const mostTransforms = 32
+// another stay shallow: each number then passes through all of them. mostTerms bounds the
+// terms of a sum, each of which costs as much as a kernel.
+const (
+	mostTransforms = 32
+	mostTerms      = 4
+)
 
 func (s Spec) checkChain(text string, where layout) *Error {
-	if s.Kernel == (Kernel{}) {
-		return wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)", head(s.Method, s.Mode))
+	if len(s.AllTransforms()) > mostTransforms {
+		return wrong(text, where.allTransforms()[mostTransforms], "a kernel may have at most %d transformations, and this is one more", mostTransforms)
 	}
-	info := s.Kernel.Info()
-	if info.Name == "" {
-		return wrong(text, where.kernel, "there is no kernel %q", s.Kernel.Name)
+	var c chain
+	var err *Error
+	if len(s.Terms) > 0 {
+		c, err = s.checkTerms(text, where)
+	} else {
+		c, err = s.checkKernel(text, where)
 	}
-	if why := info.Parameter.fault(info.Name, s.Kernel.Number); why != "" {
-		return wrong(text, where.kernel, "%s", why)
+	if err != nil {
+		return err
 	}
-	if len(s.Transforms) > mostTransforms {
-		return wrong(text, where.transforms[mostTransforms], "a kernel may have at most %d transformations, and this is one more", mostTransforms)
-	}
-	c := chain{kernel: info, space: info.space(s.Kernel.Number)}
-	for i, t := range s.Transforms {
-		var why string
-		if c, why = c.afterChecked(t); why != "" {
-			return wrong(text, where.transforms[i], "%s", why)
-		}
+	if c, err = c.through(s.Transforms, text, where.transforms); err != nil {
+		return err
 	}
 	if method := s.Method.Info(); method.Features {
 		if why := c.lacksFeatures(method.Name); why != "" {
@@ -150,6 +199,67 @@ func (s Spec) checkChain(text string, where layout) *Error {
 		}
 	}
 	return nil
+}
+
+// checkKernel returns the chain of the base kernel.
+func (s Spec) checkKernel(text string, where layout) (chain, *Error) {
+	if s.Kernel == (Kernel{}) {
+		return chain{}, wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)", head(s.Method, s.Mode))
+	}
+	return newChain(s.Kernel, alone, text, where.kernel)
+}
+
+// checkTerms returns the chain of a sum.
+func (s Spec) checkTerms(text string, where layout) (sum chain, err *Error) {
+	switch {
+	case s.Kernel != (Kernel{}):
+		return chain{}, wrong(text, where.kernel, "a spec has either a kernel or the terms of a sum, not both")
+	case len(s.Terms) == 1:
+		return chain{}, wrong(text, where.kernel, "a sum has at least two terms, as in grad+0.5*matern")
+	case len(s.Terms) > mostTerms:
+		return chain{}, wrong(text, where.terms[mostTerms].kernel, "a sum may have at most %d terms, and this is one more", mostTerms)
+	}
+	for i, t := range s.Terms {
+		at := where.terms[i]
+		if t.Weight != 0 && !positive(t.Weight) {
+			return chain{}, wrong(text, at.weight, "the weight of a term must be positive and finite")
+		}
+		c, err := newChain(t.Kernel, inTerm, text, at.kernel)
+		if err != nil {
+			return chain{}, err
+		}
+		if c, err = c.through(t.Transforms, text, at.transforms); err != nil {
+			return chain{}, err
+		}
+		if i == 0 {
+			sum = c
+		}
+		sum = sum.plus(c)
+	}
+	return sum, nil
+}
+
+// newChain returns the chain of a base kernel that may not exist.
+func newChain(k Kernel, at place, text string, where span) (chain, *Error) {
+	info := k.Info()
+	if info.Name == "" {
+		return chain{}, wrong(text, where, "there is no kernel %q", k.Name)
+	}
+	if why := info.Parameter.fault(info.Name, k.Number); why != "" {
+		return chain{}, wrong(text, where, "%s", why)
+	}
+	return chain{kernel: info, space: info.space(k.Number), place: at}, nil
+}
+
+// through returns the chain after transformations.
+func (c chain) through(transforms []Transform, text string, where []span) (chain, *Error) {
+	for i, t := range transforms {
+		var why string
+		if c, why = c.afterChecked(t); why != "" {
+			return c, wrong(text, where[i], "%s", why)
+		}
+	}
+	return c, nil
 }
 
 // afterChecked is after for a transform that may not exist.
@@ -175,7 +285,7 @@ func (s Spec) checkSigma2(text string, where layout) *Error {
 		return wrong(text, where.sigma2, "σ² must be positive and finite")
 	}
 	noise := s.Method.Info().Noise
-	for _, t := range s.Transforms {
+	for _, t := range s.AllTransforms() {
 		noise = noise || t.Info().Noise
 	}
 	if !noise {

@@ -16,11 +16,28 @@ import (
 type Space int
 
 const (
-	Infinite Space = iota // no usable features: infinitely many, or unknown
-	Explicit              // a row of features for each row of data
-	Factored              // a sum of products of small feature maps: finite, but too wide to write down
-	Lost                  // a factored kernel whose features were lost: only its values remain
+	Infinite   Space = iota // no usable features: infinitely many, or unknown
+	Explicit                // a row of features for each row of data
+	Factored                // a sum of products of small feature maps, or leaves of trees: finite, but too wide to write down
+	Lost                    // a factored kernel whose features were lost: only its values remain
+	Stationary              // infinitely many features, of which random ones can be drawn
 )
+
+// lacks returns how much of a feature space is not available, from 0 up.
+func (s Space) lacks() int {
+	return slices.Index([]Space{Explicit, Factored, Lost, Stationary, Infinite}, s)
+}
+
+// plus returns how much of the feature space of a sum of two kernels is available.
+func (s Space) plus(other Space) Space {
+	if other.lacks() > s.lacks() {
+		s, other = other, s
+	}
+	if s == Stationary && other != Stationary {
+		return Infinite
+	}
+	return s
+}
 
 // Networks determines which networks a kernel needs.
 type Networks int
@@ -44,6 +61,9 @@ type KernelInfo struct {
 	Labels      bool  // it requires their labels
 	Draws       bool  // it draws random numbers
 	OwnFeatures bool  // the rows are features that the user supplies
+	Process     bool  // a fitted Gaussian process for each target serves instead of labelled rows and labels
+	Leaves      bool  // it requires fitted trees
+	Members     bool  // it requires the members of an ensemble
 
 	// Width is how many numbers the kernel keeps in memory per row. Nil means
 	// as many as a row has.
@@ -74,6 +94,9 @@ type Source[T matrix.Float] struct {
 
 	Taps     kernel.Taps[T]         // for TrainedNetwork: the network
 	Infinite kernel.InfiniteNetwork // for AnyNetwork: the infinite-width limit of the network
+	Process  *kernel.Process        // for Process: the fitted process of the target, or nil
+	Leaves   kernel.Leaves          // for Leaves: the fitted trees
+	Members  kernel.Members         // for Members: the members of the ensemble
 
 	// Normals returns random numbers that depend only on the seed, the purpose
 	// and the network.
@@ -86,6 +109,8 @@ type Size struct {
 	Inputs  int   // columns of a row
 	Hidden  []int // widths of the network's layers
 	Outputs int   // of the network; 0 means 1
+	Trees   int   // fitted trees; 0 means that their number is unknown
+	Members int   // of an ensemble; 0 means that their number is unknown
 }
 
 // Syntax returns how to write the kernel, with its parameter.
@@ -127,16 +152,20 @@ var kernels = newRegistry("kernel",
 		Networks: AnyNetwork, Width: infiniteWidth, published: true},
 	KernelInfo{Name: NTK().Name, Section: "4.1 Infinite-width NNGP", Description: "neural tangent kernel of an infinitely wide network",
 		Networks: AnyNetwork, Width: infiniteWidth, published: true},
-	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1", published: true},
+	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1", Space: Stationary, published: true},
 	KernelInfo{Name: RBF().Name, Description: "Gaussian kernel of the inputs, length scales by marginal likelihood",
-		Train: true, Labels: true, Draws: true},
-	KernelInfo{Name: Matern().Name, Description: "Matérn-5/2 kernel of the inputs, length scales by marginal likelihood",
-		Train: true, Labels: true, Draws: true},
+		Train: true, Labels: true, Draws: true, Space: Stationary},
+	KernelInfo{Name: Matern().Name, Description: "Matérn-5/2 kernel of the inputs, length scales by marginal likelihood; the fitted Gaussian process's kernel where there is one",
+		Train: true, Labels: true, Process: true, Draws: true, Space: Stationary},
 	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true, Default: 1, Most: mostLayers},
 		Section: "4.1 Last-layer Kernel", Description: "gradient with respect to the last layer's parameters, or those of the last few layers",
 		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, published: true},
 	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel", Description: "gradient with respect to all parameters of the trained network",
 		Networks: TrainedNetwork, Space: Factored, Width: gradientWidth, published: true},
+	KernelInfo{Name: Leaf().Name, Description: "share of the fitted trees in which two rows are in the same leaf",
+		Leaves: true, Space: Factored, Width: leafWidth},
+	KernelInfo{Name: Predictions().Name, Description: "predictions of the members of an ensemble, minus their mean for each row",
+		Members: true, Space: Explicit, Width: predictionsWidth},
 	KernelInfo{Name: UserFeatures().Name, Description: "features that you supply",
 		OwnFeatures: true, Space: Explicit, published: true},
 )
@@ -147,9 +176,11 @@ var kernelMakers = makers[KernelMaker]{byName: map[string]KernelMaker{
 	NTK().Name:          {ntk[float32], ntk[float64]},
 	Laplace(0).Name:     {laplace[float32], laplace[float64]},
 	RBF().Name:          {stationary[float32](kernel.RBF), stationary[float64](kernel.RBF)},
-	Matern().Name:       {stationary[float32](kernel.Matern52), stationary[float64](kernel.Matern52)},
+	Matern().Name:       {matern[float32], matern[float64]},
 	LastLayer().Name:    {lastLayers[float32], lastLayers[float64]},
 	Gradient().Name:     {gradient[float32], gradient[float64]},
+	Leaf().Name:         {leaf[float32], leaf[float64]},
+	Predictions().Name:  {predictions[float32], predictions[float64]},
 	UserFeatures().Name: {linear[float32], linear[float64]},
 }}
 
@@ -179,9 +210,7 @@ func laplace[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], 
 // work is cubic in their number. More rows change the length scales little.
 const mostFitted = 512
 
-// stationary constructs a kernel whose length scales come from the labels. Its
-// variance is in units in which the noise is σ², so that a posterior and the methods
-// that take σ² for the noise see the ratio of signal to noise that the labels have.
+// stationary constructs a kernel whose length scales come from the labels.
 func stationary[T matrix.Float](shape kernel.Shape) func(context.Context, Source[T]) (kernel.Kernel[T], error) {
 	return func(ctx context.Context, s Source[T]) (kernel.Kernel[T], error) {
 		rows, labels := s.Train, s.Labels
@@ -193,9 +222,27 @@ func stationary[T matrix.Float](shape kernel.Shape) func(context.Context, Source
 		if err != nil {
 			return nil, fmt.Errorf("length scales by marginal likelihood: %w", err)
 		}
-		fitted.Variance *= s.Sigma2 / noise
-		return kernel.NewStationary[T](fitted)
+		return ofProcess[T](kernel.Process{Stationary: fitted, Noise: noise}, s.Sigma2)
 	}
+}
+
+// matern uses the fitted process where there is one, whatever its shape.
+func matern[T matrix.Float](ctx context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	if s.Process != nil {
+		return ofProcess[T](*s.Process, s.Sigma2)
+	}
+	return stationary[T](kernel.Matern52)(ctx, s)
+}
+
+// ofProcess returns the kernel of a process, with its variance in units in which the noise
+// is σ², so that a posterior and the methods that take σ² for the noise see the ratio of
+// signal to noise that the labels have.
+func ofProcess[T matrix.Float](p kernel.Process, sigma2 float64) (kernel.Kernel[T], error) {
+	if !positive(p.Noise) {
+		return nil, fmt.Errorf("the variance of the noise is %v, but must be positive and finite", p.Noise)
+	}
+	p.Variance *= sigma2 / p.Noise
+	return kernel.NewStationary[T](p.Stationary)
 }
 
 // sample returns k of n numbers in increasing order, all sets equally likely.
@@ -249,6 +296,21 @@ func gradientWidth(_ float64, z Size) int {
 	}
 	return width
 }
+
+func leaf[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewLeaf[T](s.Leaves)
+}
+
+// manyTrees and manyMembers are forecast with where their numbers are unknown.
+const manyTrees, manyMembers = 1000, 100
+
+func leafWidth(_ float64, z Size) int { return cmp.Or(z.Trees, manyTrees) }
+
+func predictions[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewPredictions[T](s.Members)
+}
+
+func predictionsWidth(_ float64, z Size) int { return cmp.Or(z.Members, manyMembers) }
 
 // Kernels lists the base kernels, those registered by the user last.
 func Kernels() []KernelInfo { return kernels.all() }

@@ -70,7 +70,7 @@ func (p *parser) fail(err *Error) {
 }
 
 func (p *parser) parse() {
-	name := p.name("a method")
+	name := p.methodName()
 	if p.err != nil {
 		return
 	}
@@ -107,41 +107,87 @@ func (p *parser) head(name span) {
 	p.spec.Method, p.spec.Mode = Method(base), mode
 }
 
-// chain reads a kernel and its transforms.
+// chain reads a kernel, or a sum of kernels, and its transforms.
 func (p *parser) chain() {
-	p.kernel()
-	for p.err == nil && p.take('>') {
-		p.transform()
+	p.skip()
+	from := p.at
+	inside := p.take('(')
+	terms, where := p.sum()
+	if p.err == nil && inside && !p.take(')') {
+		p.fail(wrong(p.text, span{from, from + 1}, "the parenthesis is not closed"))
+	}
+	if p.err != nil {
+		return
+	}
+	if all := (span{from, p.at}); len(terms) > 1 {
+		p.spec.Terms, p.where.terms, p.where.kernel = terms, where, all
+	} else if inside || where[0].weight != (span{}) {
+		p.fail(wrong(p.text, all, "parentheses and weights are for sums of kernels, as in grad+0.5*matern"))
+	} else {
+		p.spec.Kernel, p.where.chainLayout = terms[0].Kernel, where[0]
+		p.spec.Transforms = terms[0].Transforms
+	}
+	if inside {
+		p.spec.Transforms, p.where.transforms = p.transforms()
 	}
 }
 
-func (p *parser) kernel() {
+// sum reads terms.
+func (p *parser) sum() (terms []Term, where []chainLayout) {
+	for {
+		t, at := p.term()
+		terms, where = append(terms, t), append(where, at)
+		if p.err != nil || !p.take('+') {
+			return terms, where
+		}
+	}
+}
+
+// term reads a weight, which may be omitted, a kernel and its transforms.
+func (p *parser) term() (t Term, where chainLayout) {
+	if strings.IndexByte("0123456789.-", p.peek()) >= 0 {
+		const syntax = "0.5*grad"
+		from := p.at
+		t.Weight = weight.canonical(p.number(false, syntax))
+		where.weight = span{from, p.at}
+		if p.err == nil && !p.take('*') {
+			p.fail(wrong(p.text, span{p.at, p.at}, "a * is missing between the weight and its kernel: %s", syntax))
+		}
+	}
+	t.Kernel, where.kernel = p.kernel()
+	t.Transforms, where.transforms = p.transforms()
+	return t, where
+}
+
+func (p *parser) kernel() (Kernel, span) {
 	name := p.name("a kernel")
 	if p.err != nil {
-		return
+		return Kernel{}, name
 	}
 	info, ok := kernels.find(p.text[name.from:name.to])
 	if !ok {
 		p.fail(unknown(p.text, name, "kernel", kernels.names()))
-		return
+		return Kernel{}, name
 	}
-	p.spec.Kernel = Kernel{Name: info.Name, Number: p.argument(name, info.Parameter)}
-	p.where.kernel = span{name.from, p.at}
+	k := Kernel{Name: info.Name, Number: p.argument(name, info.Parameter)}
+	return k, span{name.from, p.at}
 }
 
-func (p *parser) transform() {
-	name := p.name("a transform")
-	if p.err != nil {
-		return
+func (p *parser) transforms() (list []Transform, where []span) {
+	for p.err == nil && p.take('>') {
+		name := p.name("a transform")
+		if p.err != nil {
+			break
+		}
+		info, ok := transforms.find(p.text[name.from:name.to])
+		if !ok {
+			p.fail(unknown(p.text, name, "transform", transforms.names()))
+			break
+		}
+		list = append(list, Transform{Name: info.Name, Number: p.argument(name, info.Parameter)})
+		where = append(where, span{name.from, p.at})
 	}
-	info, ok := transforms.find(p.text[name.from:name.to])
-	if !ok {
-		p.fail(unknown(p.text, name, "transform", transforms.names()))
-		return
-	}
-	t := Transform{Name: info.Name, Number: p.argument(name, info.Parameter)}
-	p.spec.Transforms = append(p.spec.Transforms, t)
-	p.where.transforms = append(p.where.transforms, span{name.from, p.at})
+	return list, where
 }
 
 // options reads what follows @ signs.
@@ -223,11 +269,18 @@ func (p *parser) number(whole bool, syntax string) float64 {
 	return v
 }
 
+// methodName reads the name of a method. People may write k-means++ for one.
+func (p *parser) methodName() span {
+	return p.nameOf("a method", func(c byte) bool { return inName(c) || c == '+' })
+}
+
 // name reads letters, digits and the punctuation that names may contain.
-func (p *parser) name(what string) span {
+func (p *parser) name(what string) span { return p.nameOf(what, inName) }
+
+func (p *parser) nameOf(what string, has func(c byte) bool) span {
 	p.skip()
 	from := p.at
-	for p.at < len(p.text) && inName(p.text[p.at]) {
+	for p.at < len(p.text) && has(p.text[p.at]) {
 		p.at++
 	}
 	if from == p.at {
@@ -237,7 +290,7 @@ func (p *parser) name(what string) span {
 }
 
 func inName(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '+'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
 // take moves past the character c, if it comes next.

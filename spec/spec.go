@@ -24,6 +24,10 @@ import (
 // around the punctuation are allowed. String returns the canonical text without
 // them, and Parse turns that text back into the same Spec.
 //
+// The kernel may be a weighted sum, as in lcmd-tp:grad>sketch(512)+0.5*matern>rff(1024).
+// Each term has its own transformations. Those of the sum follow it in parentheses, as in
+// bait-f-p:(grad>sketch(512)+0.5*matern>rff(1024))>train.
+//
 // Methods without a mode (random, maxdiag) are written without one; random uses
 // no kernel and is written alone. Methods, Kernels, Transforms and Presets list
 // the known names, and RegisterMethod, RegisterKernel and RegisterTransform add
@@ -39,6 +43,10 @@ type Spec struct {
 	Kernel     Kernel
 	Transforms []Transform
 
+	// Terms are those of a sum of kernels. Kernel is then empty, and Transforms are those of
+	// the sum.
+	Terms []Term
+
 	// Sigma2 is the noise variance σ² of the Gaussian process model in
 	// Posterior, Train, ACSGrad, ACSRandomFeatures, MaxDet and BAIT.
 	Sigma2 float64
@@ -49,6 +57,21 @@ type Spec struct {
 	// from published ids have it set.
 	Compat bool
 }
+
+// Term is a term of a sum of kernels: a kernel with its own transformations. It is scaled to
+// a mean variance of 1 over the labelled rows, or over candidates if there are none, and then
+// multiplied by its weight.
+type Term struct {
+	Weight     float64 // zero means 1
+	Kernel     Kernel
+	Transforms []Transform
+}
+
+// Factor returns the weight: Weight, or its default.
+func (t Term) Factor() float64 { return weight.value(t.Weight) }
+
+// weight describes the weight of a term.
+var weight = Parameter{Name: "weight", Optional: true, Default: 1}
 
 // DefaultSigma2 is the noise variance of the paper's experiments.
 const DefaultSigma2 = 1e-6
@@ -64,42 +87,110 @@ func (s Spec) NoiseVariance() float64 {
 	return s.Sigma2
 }
 
-// Members returns how many networks the kernel combines: 1 without an ensemble.
+// Term returns a term of a sum as a spec of its own.
+func (s Spec) Term(i int) Spec {
+	s.Kernel, s.Transforms, s.Terms = s.Terms[i].Kernel, s.Terms[i].Transforms, nil
+	return s
+}
+
+// terms returns all terms of a sum as specs; none if the kernel is no sum.
+func (s Spec) terms() []Spec {
+	list := make([]Spec, len(s.Terms))
+	for i := range list {
+		list[i] = s.Term(i)
+	}
+	return list
+}
+
+// BaseKernels returns the kernel, or those of all terms of a sum.
+func (s Spec) BaseKernels() []Kernel {
+	if len(s.Terms) == 0 {
+		return []Kernel{s.Kernel}
+	}
+	list := make([]Kernel, len(s.Terms))
+	for i, t := range s.Terms {
+		list[i] = t.Kernel
+	}
+	return list
+}
+
+// AllTransforms returns the transformations of all terms of a sum, and then those after it.
+func (s Spec) AllTransforms() (list []Transform) {
+	for _, t := range s.Terms {
+		list = append(list, t.Transforms...)
+	}
+	return append(list, s.Transforms...)
+}
+
+// anyKernel reports whether a base kernel has a property.
+func (s Spec) anyKernel(has func(KernelInfo) bool) bool {
+	return slices.ContainsFunc(s.BaseKernels(), func(k Kernel) bool { return has(k.Info()) })
+}
+
+// OwnFeatures reports whether the spec uses features that the user supplies.
+func (s Spec) OwnFeatures() bool {
+	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.OwnFeatures })
+}
+
+// Members returns how many networks the kernel combines: 1 without an ensemble, and in a sum
+// the most of any term.
 func (s Spec) Members() int {
+	most := 1
+	for _, term := range s.terms() {
+		most = max(most, term.Members())
+	}
 	for _, t := range s.Transforms {
 		if t.Info().Ensemble {
 			return int(t.Number)
 		}
 	}
-	return 1
+	return most
+}
+
+// Passes returns how many networks a row goes through: the members of every term of a sum.
+func (s Spec) Passes() int {
+	if len(s.Terms) == 0 {
+		return s.Members()
+	}
+	passes := 0
+	for _, term := range s.terms() {
+		passes += term.TrainedNetworks()
+	}
+	return max(1, passes)
 }
 
 // Networks returns how many networks the kernel needs, trained or not.
 func (s Spec) Networks() int {
-	if s.Kernel.Info().Networks == AnyNetwork {
-		return 1
+	if s.anyKernel(func(k KernelInfo) bool { return k.Networks == AnyNetwork }) {
+		return max(1, s.TrainedNetworks())
 	}
 	return s.TrainedNetworks()
 }
 
 // TrainedNetworks returns how many trained networks the kernel needs.
 func (s Spec) TrainedNetworks() int {
+	most := 0
+	for _, term := range s.terms() {
+		most = max(most, term.TrainedNetworks())
+	}
 	if s.Kernel.Info().Networks != TrainedNetwork {
-		return 0
+		return most
 	}
 	return s.Members()
 }
 
 // NeedsLabelled reports whether the spec cannot do without labelled rows.
 func (s Spec) NeedsLabelled() bool {
-	return s.TrainedNetworks() > 0 || s.Mode == TP || s.Kernel.Info().Train ||
-		slices.ContainsFunc(s.Transforms, func(t Transform) bool { return t.Info().Train })
+	return s.TrainedNetworks() > 0 || s.Mode == TP ||
+		s.anyKernel(func(k KernelInfo) bool { return k.Train || k.Leaves || k.Members }) ||
+		slices.ContainsFunc(s.AllTransforms(), func(t Transform) bool { return t.Info().Train })
 }
 
 // SinglePart returns how many of the transformations can be computed in float32:
-// the first one that cannot, and all after it, are computed in float64.
+// the first one that cannot, and all after it, are computed in float64. Those of the terms
+// of a sum are not counted.
 func (s Spec) SinglePart() int {
-	if s.Kernel.Info().DoubleOnly {
+	if s.startsInDouble() {
 		return 0
 	}
 	for i, t := range s.Transforms {
@@ -108,6 +199,11 @@ func (s Spec) SinglePart() int {
 		}
 	}
 	return len(s.Transforms)
+}
+
+// startsInDouble reports whether the kernel is in float64 before the first transformation.
+func (s Spec) startsInDouble() bool {
+	return s.Kernel.Info().DoubleOnly || slices.ContainsFunc(s.terms(), Spec.DoubleKernel)
 }
 
 // SketchesInSingle reports whether a transformation that can be computed in float32 needs
@@ -119,7 +215,7 @@ func (s Spec) SketchesInSingle() bool {
 // DoubleKernel reports whether the spec's kernel is in float64, whatever the
 // method.
 func (s Spec) DoubleKernel() bool {
-	return s.UsesKernel() && (s.Kernel.Info().DoubleOnly || s.SinglePart() < len(s.Transforms))
+	return s.UsesKernel() && (s.startsInDouble() || s.SinglePart() < len(s.Transforms))
 }
 
 // Double reports whether the method is computed in float64.
@@ -143,13 +239,33 @@ func (s Spec) KeepFeatures(done int) bool {
 // Width returns how many numbers the kernel keeps per row in memory, and
 // whether those numbers are features.
 func (s Spec) Width(z Size) (width int, explicit bool) {
-	width = int(footprint.Bytes(float64(s.Kernel.Info().width(s.Kernel.Number, z)) * float64(s.Members())))
-	space := s.Kernel.Info().space(s.Kernel.Number)
+	width, space := s.width(z)
+	return width, space == Explicit
+}
+
+func (s Spec) width(z Size) (width int, space Space) {
+	if len(s.Terms) > 0 {
+		width, space = s.widthOfTerms(z)
+	} else {
+		width = int(footprint.Bytes(float64(s.Kernel.Info().width(s.Kernel.Number, z)) * float64(s.Members())))
+		space = s.Kernel.Info().space(s.Kernel.Number)
+	}
 	for _, t := range s.Transforms {
 		info := t.Info()
 		width, space = min(info.width(t.Number, width, space, z), footprint.Most), info.space(space)
 	}
-	return width, space == Explicit
+	return width, space
+}
+
+func (s Spec) widthOfTerms(z Size) (width int, space Space) {
+	for i, term := range s.terms() {
+		more, own := term.width(z)
+		if width = min(width+more, footprint.Most); i == 0 {
+			space = own
+		}
+		space = space.plus(own)
+	}
+	return width, space
 }
 
 // String returns the canonical text.
@@ -180,35 +296,89 @@ func (s Spec) MarshalText() ([]byte, error) {
 
 // layout records where each part of a spec is in its text.
 type layout struct {
-	method, kernel, compat, sigma2 span
-	transforms                     []span
+	method, compat, sigma2 span
+	chainLayout
+	terms []chainLayout // of a sum; kernel is then the whole sum
+}
+
+// chainLayout records where a kernel and its transformations are.
+type chainLayout struct {
+	weight, kernel span
+	transforms     []span
+}
+
+// allTransforms are in the order of Spec.AllTransforms.
+func (l layout) allTransforms() (list []span) {
+	for _, term := range l.terms {
+		list = append(list, term.transforms...)
+	}
+	return append(list, l.transforms...)
 }
 
 // print returns the canonical text and the position of each part.
 func (s Spec) print() (string, layout) {
-	var b strings.Builder
+	var p printer
 	var where layout
-	put := func(part string) span {
-		from := b.Len()
-		b.WriteString(part)
-		return span{from, b.Len()}
+	where.method = p.put(head(s.Method, s.Mode))
+	switch {
+	case len(s.Terms) > 0:
+		p.put(":")
+		where.kernel, where.terms = p.sum(s.Terms, len(s.Transforms) > 0)
+	case s.Kernel != (Kernel{}):
+		p.put(":")
+		where.kernel = p.put(s.Kernel.canonical().String())
 	}
-	where.method = put(head(s.Method, s.Mode))
-	if s.Kernel != (Kernel{}) {
-		put(":")
-		where.kernel = put(s.Kernel.canonical().String())
-	}
-	for _, t := range s.Transforms {
-		put(">")
-		where.transforms = append(where.transforms, put(t.canonical().String()))
-	}
+	where.transforms = p.transforms(s.Transforms)
 	if s.Compat {
-		where.compat = put("@compat")
+		where.compat = p.put("@compat")
 	}
 	if s.NoiseVariance() != DefaultSigma2 {
-		where.sigma2 = put("@sigma2(" + number(s.Sigma2) + ")")
+		where.sigma2 = p.put("@sigma2(" + number(s.Sigma2) + ")")
 	}
-	return b.String(), where
+	return p.String(), where
+}
+
+// printer writes a spec part by part.
+type printer struct{ strings.Builder }
+
+func (p *printer) put(part string) span {
+	from := p.Len()
+	p.WriteString(part)
+	return span{from, p.Len()}
+}
+
+func (p *printer) transforms(list []Transform) (where []span) {
+	for _, t := range list {
+		p.put(">")
+		where = append(where, p.put(t.canonical().String()))
+	}
+	return where
+}
+
+// sum writes the terms of a sum, in parentheses if transformations follow.
+func (p *printer) sum(terms []Term, followed bool) (all span, where []chainLayout) {
+	all.from = p.Len()
+	if followed {
+		p.put("(")
+	}
+	for i, t := range terms {
+		if i > 0 {
+			p.put("+")
+		}
+		var term chainLayout
+		if w := weight.canonical(t.Weight); w != 0 {
+			term.weight = p.put(number(w))
+			p.put("*")
+		}
+		term.kernel = p.put(t.Kernel.canonical().String())
+		term.transforms = p.transforms(t.Transforms)
+		where = append(where, term)
+	}
+	if followed {
+		p.put(")")
+	}
+	all.to = p.Len()
+	return all, where
 }
 
 // Value is the number that the kernel is built with: Number, or its default.

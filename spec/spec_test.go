@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,6 +36,17 @@ var goodSpecs = []string{
 	"maxdet-p:grad>sketch(64)>train>ens(5)@compat@sigma2(0.0001)",
 	"maxdet-p:grad>acs-grad",
 	"lcmd-tp:grad>sketch(1024)>sketch(256)",
+	"bait-f-p:matern>rff(1024)>train",
+	"lcmd-tp:laplace>scale>rff(64)",
+	"lcmd-tp:leaf>sketch(512)",
+	"maxdet-p:leaf>train",
+	"bait-f-p:predictions>train",
+	"lcmd-tp:grad>sketch(512)+0.5*matern>rff(1024)",
+	"lcmd-tp:grad+0.5*matern",
+	"bait-f-p:(grad>sketch(512)+0.5*matern>rff(1024))>train",
+	"lcmd-tp:(grad+leaf)>sketch(512)",
+	"lcmd-tp:(2*matern+rbf)>rff(8)",
+	"maxdet-p:(grad>ens(3)+1e-09*leaf+ll+10000000*linear)>scale(2)>train@compat@sigma2(0.1)",
 }
 
 func TestSpecsPrintBackToTheirText(t *testing.T) {
@@ -63,6 +75,9 @@ func TestCanonicalTextHasNoSpacesOrDefaults(t *testing.T) {
 		{"lcmd-p:grad>sketch(1048576)", "lcmd-p:grad>sketch(1048576)"},
 		{"lcmd-p:grad>sketch(5.12e2)", "lcmd-p:grad>sketch(512)"},
 		{"random@compat", "random@compat"},
+		{"lcmd-tp : ( grad > sketch( 8 ) + 1 * ll + 5e-1 * linear ) @ compat", "lcmd-tp:grad>sketch(8)+ll+0.5*linear@compat"},
+		{"bait-f-p:( 1*ll +linear )>train", "bait-f-p:(ll+linear)>train"},
+		{"lcmd-tp:1e+1*grad+.5*ll", "lcmd-tp:10*grad+0.5*ll"},
 		{"badge", "kmeanspp-p:ll>train"},
 		{"bait@compat", "bait-fb-p:ll>train@compat"},
 		{"batchbald @sigma2(0.01)", "maxdet-p:ll>train@sigma2(0.01)"},
@@ -157,6 +172,36 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"NN_lcmd_grad", 3, "needs a mode", ""},
 		{"NN_", 3, "not a method of a published id", ""},
 		{"bald:grad", 0, "method", ""},
+		{"kmeans++-p:ll", 0, "method", "kmeanspp-p"},
+		{"lcmd-tp:linear>rff(64)", 15, "linear is not stationary", ""},
+		{"lcmd-tp:matern>post>rff(64)", 20, "put it right after matern", ""},
+		{"lcmd-tp:matern>rff(63)", 15, "an even number from 2 to 1048576", ""},
+		{"lcmd-tp:matern>rff", 18, "a number is missing: rff(n)", ""},
+		{"bait-f-p:matern>train", 0, "matern has infinitely many: put rff(n) right after matern", ""},
+		{"bait-f-p:leaf", 0, "leaf has too many to write down: put sketch(p)", ""},
+		{"lcmd-tp:leaf>ens(3)", 13, "leaf does not depend on the network", ""},
+		{"lcmd-tp:grad+", 13, "a kernel is missing", ""},
+		{"lcmd-tp:+grad", 8, "a kernel is missing", ""},
+		{"lcmd-tp:grad+gard", 13, "kernel", "grad"},
+		{"lcmd-tp:grad+0*ll", 13, "must be positive: 0.5*grad", ""},
+		{"lcmd-tp:grad+-2*ll", 13, "must be positive: 0.5*grad", ""},
+		{"lcmd-tp:grad+2ll", 14, "a * is missing", ""},
+		{"lcmd-tp:grad+1e999*ll", 13, "not a number within range", ""},
+		{"lcmd-tp:0.5*grad", 8, "for sums of kernels", ""},
+		{"lcmd-tp:(grad)>sketch(3)", 8, "for sums of kernels", ""},
+		{"lcmd-tp:(grad+ll>sketch(3)", 8, "not closed", ""},
+		{"lcmd-tp:(grad+ll)+linear", 17, "not expected", ""},
+		{"lcmd-tp:((grad+ll)+linear)", 9, "a kernel is missing", ""},
+		{"lcmd-tp:grad+ll)", 15, "not expected", ""},
+		{"lcmd-tp:grad>train+ll", 13, "put the sum in parentheses, and train after it", ""},
+		{"lcmd-tp:(grad+ll)>ens(3)", 18, "put it into a term of the sum", ""},
+		{"lcmd-tp:(grad+ll>ens(3))>train>post", 31, "count them twice", ""},
+		{"lcmd-tp:(grad+matern)>rff(8)", 22, "not all terms of the sum are stationary", ""},
+		{"bait-f-p:(grad>sketch(8)+matern)>train", 0, "put rff(n) right after matern", ""},
+		{"bait-f-p:matern+nngp+ll", 0, "nngp has infinitely many", ""},
+		{"bait-f-p:linear+leaf", 0, "leaf has too many to write down", ""},
+		{"lcmd-tp:grad+ll+linear+leaf+ntk", 28, "at most 4 terms", ""},
+		{"random:grad+ll", 7, "random uses no kernel", ""},
 	}
 	for _, test := range tests {
 		s, err := Parse(test.text)
@@ -196,6 +241,13 @@ func TestValidateFindsWhatTheParserFinds(t *testing.T) {
 		{Method: LCMD, Mode: TP, Kernel: NNGP(), Transforms: []Transform{ScaleBy(-1)}},
 		{Method: MaxDet, Mode: P, Kernel: NNGP(), Sigma2: -1},
 		{Method: BAITForward, Mode: P, Kernel: NNGP()},
+		{Method: LCMD, Mode: TP, Kernel: Gradient(), Terms: []Term{{Kernel: Linear()}, {Kernel: Leaf()}}},
+		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}}},
+		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {}}},
+		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {Weight: -1, Kernel: Leaf()}}},
+		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {Weight: math.NaN(), Kernel: Leaf()}}},
+		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {Kernel: Leaf(), Transforms: []Transform{{}}}}},
+		{Method: Random, Terms: []Term{{Kernel: Linear()}, {Kernel: Leaf()}}},
 	}
 	for _, s := range bad {
 		var e *Error
@@ -443,11 +495,51 @@ func TestChainsAreBounded(t *testing.T) {
 			t.Errorf("%d transformations: %.2000v", n, err)
 		}
 	}
+	sum := "maxdist-p:(linear>scale(2)>scale(2)+ll" + strings.Repeat(">scale(2)", mostTransforms-3) + ")>scale(3)"
+	if _, err := Parse(sum); err != nil {
+		t.Error(err)
+	}
+	if _, err := Parse(sum + ">scale(4)"); err == nil || !strings.Contains(err.Error(), "at most 32 transformations") || !strings.Contains(err.Error(), fmt.Sprint("character ", len(sum)+2)) {
+		t.Errorf("a sum: %v", err)
+	}
 	s := Spec{Method: MaxDist, Mode: P, Kernel: Linear(), Transforms: slices.Repeat([]Transform{Scale()}, mostTransforms+1)}
 	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "at most 32") {
 		t.Errorf("a spec that was not parsed: %v", err)
 	}
 	if _, err := Parse(strings.Repeat("→", 2000)); err == nil || !strings.Contains(err.Error(), "the text goes on for 6000 bytes") {
 		t.Errorf("a long text that is not a spec: %v", err)
+	}
+}
+
+// TestFactsOfSums: what a sum needs is what its terms need.
+func TestFactsOfSums(t *testing.T) {
+	t.Parallel()
+	z := Size{Train: 50, Inputs: 10, Hidden: []int{20}, Trees: 30, Members: 7}
+	for _, test := range []struct {
+		spec                       string
+		trained, networks, passes  int
+		labelled, double, explicit bool
+		width                      int
+	}{
+		{"lcmd-p:linear+0.5*laplace>rff(64)", 0, 0, 1, false, false, true, 10 + 64},
+		{"lcmd-p:linear+ntk", 0, 1, 1, false, false, false, 10 + 11},
+		{"lcmd-p:leaf+predictions", 0, 0, 1, true, false, false, 30 + 7},
+		{"lcmd-p:grad>sketch(16)+matern>rff(64)", 1, 1, 1, true, false, true, 16 + 64},
+		{"lcmd-p:grad>ens(3)>sketch(16)+ll>ens(2)>sketch(8)+ll", 3, 3, 6, true, false, true, 16 + 8 + 21},
+		{"bait-f-p:(grad>sketch(16)+matern>rff(64))>train", 1, 1, 1, true, true, true, 80},
+		{"lcmd-p:(grad>sketch(16)+matern)>train", 1, 1, 1, true, true, false, 16 + 10},
+		{"lcmd-p:(grad+leaf)>sketch(32)", 1, 1, 1, true, false, true, 32},
+	} {
+		s := MustParse(test.spec)
+		if s.TrainedNetworks() != test.trained || s.Networks() != test.networks || s.Passes() != test.passes || s.NeedsLabelled() != test.labelled || s.Double() != test.double {
+			t.Errorf("%s: %d trained networks, %d networks, %d passes, labelled rows %v, float64 %v", test.spec,
+				s.TrainedNetworks(), s.Networks(), s.Passes(), s.NeedsLabelled(), s.Double())
+		}
+		if width, explicit := s.Width(z); width != test.width || explicit != test.explicit {
+			t.Errorf("%s: %d numbers per row, explicit %v", test.spec, width, explicit)
+		}
+	}
+	if !MustParse("lcmd-p:features+0.5*linear").OwnFeatures() || MustParse("lcmd-p:grad+linear").OwnFeatures() {
+		t.Error("the user's own features are not those of the spec")
 	}
 }

@@ -69,7 +69,8 @@ func Laplace(scale float64) Kernel { return Kernel{Name: "laplace", Number: scal
 // determine.
 func RBF() Kernel { return Kernel{Name: "rbf"} }
 
-// Matern is the Matérn-5/2 kernel of the same distance.
+// Matern is the Matérn-5/2 kernel of the same distance or, where a Gaussian process has been
+// fitted, the kernel of that process.
 func Matern() Kernel { return Kernel{Name: "matern"} }
 
 // LastLayer is the gradient with respect to the parameters of the last layer.
@@ -80,6 +81,12 @@ func LastLayers(layers int) Kernel { return Kernel{Name: "ll", Number: float64(l
 
 // Gradient is the gradient with respect to all parameters of the trained network.
 func Gradient() Kernel { return Kernel{Name: "grad"} }
+
+// Leaf is the share of fitted trees in which two rows are in the same leaf.
+func Leaf() Kernel { return Kernel{Name: "leaf"} }
+
+// Predictions is the covariance of the predictions of the members of an ensemble.
+func Predictions() Kernel { return Kernel{Name: "predictions"} }
 
 // UserFeatures is the linear kernel on features that the user supplies.
 func UserFeatures() Kernel { return Kernel{Name: "features"} }
@@ -108,6 +115,9 @@ func Train() Transform { return Transform{Name: "train"} }
 
 // Sketch is a random projection to p features.
 func Sketch(p int) Transform { return Transform{Name: "sketch", Number: float64(p)} }
+
+// RandomFourier computes n random Fourier features of a stationary kernel.
+func RandomFourier(n int) Transform { return Transform{Name: "rff", Number: float64(n)} }
 
 // Ensemble adds up the kernels of several networks.
 func Ensemble(networks int) Transform { return Transform{Name: "ens", Number: float64(networks)} }

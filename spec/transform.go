@@ -17,6 +17,7 @@ const (
 	Values           Need = iota // its values
 	FiniteFeatures               // a finite feature map, Explicit or Factored
 	ExplicitFeatures             // a row of features per row of data
+	Frequencies                  // those of a kernel of the space Stationary
 )
 
 // TransformInfo describes a kernel transformation: what it needs.
@@ -138,6 +139,7 @@ const mostFeatures = 1 << 20
 
 var (
 	features = Parameter{Name: "p", Whole: true, Most: mostFeatures}
+	pairs    = Parameter{Name: "n", Whole: true, Even: true, Most: mostFeatures}
 	members  = Parameter{Name: "n", Whole: true, Most: kernel.MostMembers}
 )
 
@@ -152,6 +154,8 @@ var transforms = newRegistry("transform",
 		Space:       conditionedSpace, Width: conditionedWidth, DoubleOnly: true, published: "train"},
 	TransformInfo{Name: Sketch(0).Name, Parameter: features, Section: "4.2 Sketching", Needs: FiniteFeatures, Draws: true, Projects: true,
 		Description: "random projection to p features", published: "rp"},
+	TransformInfo{Name: RandomFourier(0).Name, Parameter: pairs, Needs: Frequencies, Draws: true, Projects: true,
+		Description: "n random Fourier features of a stationary kernel: rbf, matern or laplace"},
 	TransformInfo{Name: Ensemble(0).Name, Parameter: members, Section: "4.2 Ensembling", Ensemble: true,
 		Description: "sum of the kernels of n networks", published: "ens"},
 	TransformInfo{Name: ACSGrad().Name, Section: "4.2 ACS Gradient Transformation", Noise: true, Train: true, Conditions: true, NoCovariance: true,
@@ -172,6 +176,7 @@ var transformMakers = makers[TransformMaker]{byName: map[string]TransformMaker{
 	Posterior().Name:               {Double: posterior},
 	Train().Name:                   {Double: train},
 	Sketch(0).Name:                 {Single: sketch[float32], Double: sketch[float64]},
+	RandomFourier(0).Name:          {Single: randomFourier[float32], Double: randomFourier[float64]},
 	Ensemble(0).Name:               {Single: ensemble[float32], Double: ensemble[float64]},
 	ACSGrad().Name:                 {Double: acsGrad},
 	ACSRandomFeatures(0).Name:      {Double: acsRandomFeatures},
@@ -195,6 +200,10 @@ func sketch[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], e
 		return nil, err
 	}
 	return transform.Sketch(m, int(s.Number), s.Normals("sketch"), s.variant())
+}
+
+func randomFourier[T matrix.Float](_ context.Context, s Step[T]) (kernel.Kernel[T], error) {
+	return transform.RandomFourier(s.Kernel, int(s.Number), s.Normals("rff"))
 }
 
 func ensemble[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], error) {
@@ -246,10 +255,13 @@ func (s Step[T]) warnOf(fit transform.Fit, err error) error {
 }
 
 // conditionedSpace: explicit features stay explicit; a product kernel is
-// evaluated in kernel space from then on.
+// evaluated in kernel space from then on; no posterior is stationary.
 func conditionedSpace(before Space) Space {
-	if before == Factored {
+	switch before {
+	case Factored:
 		return Lost
+	case Stationary:
+		return Infinite
 	}
 	return before
 }

@@ -68,6 +68,12 @@ func TestConformCompositions(t *testing.T) {
 	}
 	matern := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.Matern52, Variance: 1.5, Lengths: []float64{1, 2, 0.7, 3, 1, 2}}))
 	rbf := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.RBF, Variance: 0.8, Lengths: []float64{2, 2, 3, 1, 4, 2}}))
+	laplace := must(kernel.NewLaplace[float64](6, 0.3))
+	rff := func(k kernel.Kernel[float64], n int) kernel.Kernel[float64] {
+		return must(transform.RandomFourier(k, n, transform.Seeded(1, "rff")))
+	}
+	leaf := kernel.Kernel[float64](must(kernel.NewLeaf[float64](kerneltest.NewStumps(6, 40, 8))))
+	predictions := kernel.Kernel[float64](must(kernel.NewPredictions[float64](kerneltest.NewStumps(6, 9, 8))))
 	grad, ll, nngp, linear := base(t, "relu", "grad", 0), base(t, "relu", "ll", 0), base(t, "relu", "nngp", 0), base(t, "relu", "lin", 0)
 	for name, k := range map[string]kernel.Kernel[float64]{
 		"grad>sketch":                sketch(grad, 40),
@@ -85,6 +91,14 @@ func TestConformCompositions(t *testing.T) {
 		"rbf>post":                   post(rbf, train),
 		"rbf>acs-grad":               acs(rbf),
 		"rbf, nngp>ens":              sum(rbf, nngp),
+		"matern>rff":                 rff(matern, 50),
+		"laplace>rff":                rff(laplace, 50),
+		"matern, rbf>ens>rff>post":   post(rff(sum(matern, rbf), 34), train),
+		"leaf>post":                  post(leaf, train),
+		"leaf>sketch":                sketch(leaf, 40),
+		"leaf>acs-grad":              acs(leaf),
+		"leaf, ll>ens>sketch>post":   post(sketch(sum(leaf, ll), 40), train),
+		"predictions>post":           post(predictions, train),
 		"ll>acs-grad>sketch":         sketch(acs(ll), 30),
 		"linear>acs-grad>acs-grad":   acs(acs(linear)),
 		"linear>acs-grad>ens>sketch": sketch(sum(acs(linear), acs(linear)), 30),

@@ -85,6 +85,8 @@ func (d drawing[T]) of(f kernel.Form[T], widths []int, factor float64) node[T] {
 		return d.sum(f.Terms, widths, factor)
 	case *kernel.Product[T]:
 		return d.product(f.Factors, widths, factor)
+	case kernel.SameLeaf[T]:
+		return d.hashed(f, factor)
 	}
 	matrix := draw[T](d.from, f.Dim(widths), d.p, factor/math.Sqrt(float64(d.p)))
 	switch f.(type) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -127,7 +128,7 @@ func (c *call) predict() (any, error) {
 		return nil, err
 	}
 	if body.Interval && body.Coverage == nil {
-		body.Coverage = new(network.DefaultCoverage)
+		body.Coverage = new(conformal.DefaultCoverage)
 	}
 	if len(c.Data) != 2 {
 		return nil, refuse("predict takes two arrays, a model and rows, not %d", len(c.Data))

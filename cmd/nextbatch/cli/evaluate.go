@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
@@ -75,7 +76,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 	e.columns.registerTarget(c)
 	c.Flags().StringVar(&e.file, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
 	e.foreign.register(c)
-	c.Flags().Float64Var(&e.coverage, "coverage", network.DefaultCoverage, "probability that an interval should contain the label")
+	c.Flags().Float64Var(&e.coverage, "coverage", conformal.DefaultCoverage, "probability that an interval should contain the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	registerQuiet(c, &e.quiet)
 	registerThreads(c, &e.threads)
@@ -151,7 +152,7 @@ func (e *evaluating) target(ctx context.Context, x matrix.Dense[float32], k, out
 	var low, high []float64
 	if e.model.noIntervals() == "" {
 		low, high, _, err = e.model.interval(ctx, x, output, u, e.coverage)
-		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+		if few := (*conformal.CoverageError)(nil); errors.As(err, &few) {
 			e.progress.warn(err.Error())
 		} else if err != nil {
 			return found, dataError{err}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
@@ -50,11 +51,11 @@ type fitResult struct {
 	Device    string   `json:"device,omitempty"` // that trained; absent: the CPU
 	ValidRMSE []number `json:"valid_rmse"`       // in units of the labels
 
-	ValidRMSEOf string                `json:"valid_rmse_of"` // what the above is of
-	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals   nextbatch.Intervals   `json:"intervals"`
-	Targets     []fitTarget           `json:"targets,omitempty"` // each of several; the above is about the first
-	Memory      int64                 `json:"memory_forecast"`
+	ValidRMSEOf string                  `json:"valid_rmse_of"` // what the above is of
+	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Intervals   nextbatch.Intervals     `json:"intervals"`
+	Targets     []fitTarget             `json:"targets,omitempty"` // each of several; the above is about the first
+	Memory      int64                   `json:"memory_forecast"`
 
 	Warnings []string `json:"warnings"`
 	Seconds  float64  `json:"seconds"`
@@ -63,11 +64,11 @@ type fitResult struct {
 
 // fitTarget is what fit reports about one of several targets.
 type fitTarget struct {
-	Target    string                `json:"target"`
-	Labels    int                   `json:"labels"` // rows that have one
-	ValidRMSE []number              `json:"valid_rmse"`
-	PoolRMSE  *network.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals nextbatch.Intervals   `json:"intervals"`
+	Target    string                  `json:"target"`
+	Labels    int                     `json:"labels"` // rows that have one
+	ValidRMSE []number                `json:"valid_rmse"`
+	PoolRMSE  *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Intervals nextbatch.Intervals     `json:"intervals"`
 }
 
 func newFit() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -62,7 +63,7 @@ conformal prediction), and hold for rows drawn as they were.`,
 	p.foreign.register(c)
 	c.Flags().StringVar(&p.unseen, "calibrate", "", "table of labelled rows that a network from elsewhere has not seen, for intervals")
 	p.columns.registerTarget(c)
-	c.Flags().Float64Var(&p.coverage, "coverage", network.DefaultCoverage, "probability that an interval contains the label; 0 for no intervals")
+	c.Flags().Float64Var(&p.coverage, "coverage", conformal.DefaultCoverage, "probability that an interval contains the label; 0 for no intervals")
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
 	registerQuiet(c, &p.quiet)
 	registerThreads(c, &p.threads)
@@ -192,7 +193,7 @@ func (p *predicting) target(ctx context.Context, x matrix.Dense[float32], k int,
 		return columns, nil
 	}
 	low, high, how, err := p.model.interval(ctx, x, k, u, p.coverage)
-	if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+	if few := (*conformal.CoverageError)(nil); errors.As(err, &few) {
 		p.progress.warn(about + err.Error() + "; no intervals are written")
 		return columns, nil
 	}

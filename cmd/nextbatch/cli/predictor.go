@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -36,7 +37,7 @@ type predictor interface {
 	// noIntervals says why the model has no intervals; empty if it has them.
 	noIntervals() string
 	// interval returns intervals for predictions of a target, and how they are made. With too few
-	// labels for the coverage, the error is a *network.CoverageError.
+	// labels for the coverage, the error is a *conformal.CoverageError.
 	interval(ctx context.Context, x matrix.Dense[float32], target int, of network.Uncertain, coverage float64) (low, high []float64, how string, err error)
 }
 
@@ -222,7 +223,7 @@ func (m *foreignModel) calibrate(ctx context.Context, x matrix.Dense[float32], r
 }
 
 func (m *foreignModel) interval(_ context.Context, _ matrix.Dense[float32], target int, of network.Uncertain, coverage float64) (low, high []float64, how string, err error) {
-	reach, err := network.ConformalRadius(m.errors[target], coverage)
+	reach, err := conformal.RadiusOf(m.errors[target], coverage)
 	if err != nil {
 		return nil, nil, "", err
 	}

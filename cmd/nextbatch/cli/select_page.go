@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 )
 
@@ -237,8 +237,8 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 			add("deviation of the labels", "%.4g: the RMSE of always predicting their mean", scale.Deviation)
 		}
 	}
-	low, high, err := model.PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), network.DefaultCoverage)
-	if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+	low, high, err := model.PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), conformal.DefaultCoverage)
+	if few := (*conformal.CoverageError)(nil); errors.As(err, &few) {
 		return nil
 	}
 	if err != nil {
@@ -249,6 +249,6 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 	}
 	slices.Sort(high)
 	add("interval", "a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
-		high[len(high)/2], 100*network.DefaultCoverage, model.Intervals())
+		high[len(high)/2], 100*conformal.DefaultCoverage, model.Intervals())
 	return nil
 }

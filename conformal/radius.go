@@ -1,4 +1,4 @@
-package network
+package conformal
 
 import (
 	"fmt"
@@ -25,21 +25,21 @@ func (e *CoverageError) Error() string {
 	return fmt.Sprintf("intervals with a coverage of %v need %d held-out rows; there are %d", e.Coverage, e.Need, e.Rows)
 }
 
-// ConformalRadius returns half the length of intervals that contain the label of a new row with
+// RadiusOf returns half the length of intervals that contain the label of a new row with
 // the given probability, from the errors that predictions made on rows like it, which the
-// network had not learnt from. With too few errors the error is a *CoverageError.
-func ConformalRadius(errors []float64, coverage float64) (float64, error) {
+// model had not learnt from. With too few errors the error is a *CoverageError.
+func RadiusOf(errors []float64, coverage float64) (float64, error) {
 	sizes := make([]float64, len(errors))
 	for i, e := range errors {
 		sizes[i] = math.Abs(e)
 	}
 	slices.Sort(sizes)
-	return radius(sizes, coverage)
+	return Radius(sizes, coverage)
 }
 
-// radius returns half the length of an interval with the given coverage. The
+// Radius returns half the length of an interval with the given coverage. The
 // errors are sorted.
-func radius(errors []float64, coverage float64) (float64, error) {
+func Radius(errors []float64, coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("the coverage is %v, but must be between 0 and 1", coverage)
 	}

@@ -1,4 +1,4 @@
-package network
+package conformal
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 //	R_i  = |y_i - ŷ_i|/g(x_i)
 //
 // and the interval at x is ŷ(x) ± R_(k)·g(x), where R_(k) is number k = ⌈(n + 1)·coverage⌉
-// of the R_i in ascending order (conformal.go). Such normalised scores are from
+// of the R_i in ascending order (radius.go). Such normalised scores are from
 // Papadopoulos, Gammerman and Vovk (2008) and Lei and others (2018, section 5.2).
 //
-// With cross-fitting (crossfit.go) every labelled row is held out once, so that few
+// With cross-fitting every labelled row is held out once, so that few
 // labels suffice: cross-conformal prediction (Vovk 2015). Unlike CV+ (Barber, Candès,
 // Ramdas and Tibshirani 2021), whose intervals combine the predictions of all folds,
 // ours are centred at the prediction of the model, and the networks of the folds are
@@ -97,30 +97,48 @@ func (i Intervals) String() string {
 	return basis + fmt.Sprintf(": adaptive ones score %.1f %% worse", change)
 }
 
-// outcome is a prediction for a held-out row.
-type outcome struct {
-	row      int     // of the sample
-	fold     int     // that the row was held out in
-	residual float64 // prediction minus label, in the units of the labels
-	relative float64 // s/t, the predicted deviation relative to its root mean square
+// Outcome is a prediction for a held-out row.
+type Outcome struct {
+	Row      int     // of the sample
+	Fold     int     // that the row was held out in
+	Residual float64 // prediction minus label, in the units of the labels
+	Relative float64 // s/t, the predicted deviation relative to its root mean square
 }
 
-// outcomes compares predictions for the given rows with the labels that they have.
-func outcomes(u Uncertain, labels []float64, rows []int, fold int) []outcome {
-	typical := rootMeanSquare(u.Std)
-	list := make([]outcome, 0, len(labels))
+// Outcomes compares predictions for the given rows, and the deviations that were predicted
+// for them, with the labels that they have.
+func Outcomes(means, deviations, labels []float64, rows []int, fold int) []Outcome {
+	typical := RootMeanSquare(deviations)
+	list := make([]Outcome, 0, len(labels))
 	for i, y := range labels {
 		if math.IsNaN(y) {
 			continue
 		}
-		one := outcome{row: rows[i], fold: fold, residual: u.Mean[i] - y, relative: 1}
+		one := Outcome{Row: rows[i], Fold: fold, Residual: means[i] - y, Relative: 1}
 		if typical > 0 {
-			one.relative = u.Std[i] / typical
+			one.Relative = deviations[i] / typical
 		}
 		list = append(list, one)
 	}
 	return list
 }
+
+// Learn chooses the intervals by the outcomes of held-out rows, and returns them with the R_i in
+// ascending order. Typical is t of the model that predicts new rows.
+func Learn(held []Outcome, folds int, typical float64) (Intervals, []float64) {
+	n := Intervals{Rows: len(held), Folds: folds, Typical: typical}
+	if len(held) == 0 {
+		return n, nil
+	}
+	n.Floor, n.ConstantScore, n.AdaptiveScore = chooseFloor(held)
+	if typical == 0 { // no deviation is predicted at all
+		n.Floor = constantLength
+	}
+	return n, sortedScores(held, n.Floor)
+}
+
+// Stretch returns g for a row whose predicted deviation is s/t.
+func (i Intervals) Stretch(relative float64) float64 { return growth(relative, i.Floor) }
 
 // growth is g.
 func growth(relative, floor float64) float64 {
@@ -132,7 +150,7 @@ func growth(relative, floor float64) float64 {
 
 // chooseFloor returns the floor and the mean interval scores that it was chosen by,
 // zeros if there are too few rows.
-func chooseFloor(held []outcome) (floor, constant, adaptive float64) {
+func chooseFloor(held []Outcome) (floor, constant, adaptive float64) {
 	plain := intervalScores(held, constantLength)
 	if plain == nil {
 		return constantLength, 0, 0
@@ -154,30 +172,30 @@ func chooseFloor(held []outcome) (floor, constant, adaptive float64) {
 
 // intervalScores returns the interval score of each row, with R_(k) of the other
 // folds, or nil if one of them has too few rows for that.
-func intervalScores(held []outcome, floor float64) []float64 {
+func intervalScores(held []Outcome, floor float64) []float64 {
 	var scores []float64
-	for fold := range 1 + slices.MaxFunc(held, func(a, b outcome) int { return a.fold - b.fold }).fold {
-		others := slices.DeleteFunc(slices.Clone(held), func(o outcome) bool { return o.fold == fold })
-		r, err := radius(sortedScores(others, floor), DefaultCoverage)
+	for fold := range 1 + slices.MaxFunc(held, func(a, b Outcome) int { return a.Fold - b.Fold }).Fold {
+		others := slices.DeleteFunc(slices.Clone(held), func(o Outcome) bool { return o.Fold == fold })
+		r, err := Radius(sortedScores(others, floor), DefaultCoverage)
 		if err != nil {
 			return nil
 		}
 		for _, o := range held {
-			if o.fold != fold {
+			if o.Fold != fold {
 				continue
 			}
-			h := r * growth(o.relative, floor)
-			scores = append(scores, 2*h+2/(1-DefaultCoverage)*max(0, math.Abs(o.residual)-h))
+			h := r * growth(o.Relative, floor)
+			scores = append(scores, 2*h+2/(1-DefaultCoverage)*max(0, math.Abs(o.Residual)-h))
 		}
 	}
 	return scores
 }
 
 // sortedScores returns the R_i in ascending order.
-func sortedScores(held []outcome, floor float64) []float64 {
+func sortedScores(held []Outcome, floor float64) []float64 {
 	scores := make([]float64, len(held))
 	for i, o := range held {
-		scores[i] = math.Abs(o.residual) / growth(o.relative, floor)
+		scores[i] = math.Abs(o.Residual) / growth(o.Relative, floor)
 	}
 	slices.Sort(scores)
 	return scores
@@ -201,7 +219,8 @@ func mean(v []float64) (sum float64) {
 	return sum / float64(len(v))
 }
 
-func rootMeanSquare(v []float64) float64 {
+// RootMeanSquare returns the root of the mean of squares.
+func RootMeanSquare(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
 		sum += x * x

@@ -2,63 +2,15 @@ package network
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
-
-// held makes outcomes in five folds: errors of the given size for a predicted
-// deviation that varies by a factor of up to twenty.
-func held(n int, size func(relative, normal float64) float64) []outcome {
-	stream := rng.New(4, "outcomes")
-	list := make([]outcome, n)
-	for i := range list {
-		relative := math.Exp(1.5 * (2*stream.Float64() - 1))
-		list[i] = outcome{row: i, fold: i % 5, residual: size(relative, stream.NormFloat64()), relative: relative}
-	}
-	return list
-}
-
-func TestChooseFloor(t *testing.T) {
-	t.Parallel()
-	if floor, constant, adaptive := chooseFloor(held(200, func(r, z float64) float64 { return r * z })); floor != floors[0] || !(adaptive < 0.9*constant) {
-		t.Errorf("errors in proportion to the deviation: floor %v, scores %v and %v", floor, constant, adaptive)
-	}
-	if floor, constant, adaptive := chooseFloor(held(200, func(_, z float64) float64 { return z })); floor != constantLength || !(adaptive > constant) {
-		t.Errorf("errors of one size: floor %v, scores %v and %v", floor, constant, adaptive)
-	}
-	if floor, _, _ := chooseFloor(held(200, func(r, z float64) float64 { return z / r })); floor != constantLength {
-		t.Errorf("errors that fall with the deviation: floor %v", floor)
-	}
-	if floor, constant, adaptive := chooseFloor(held(10, func(r, z float64) float64 { return r * z })); floor != 0 || constant != 0 || adaptive != 0 {
-		t.Errorf("ten rows: floor %v, scores %v and %v", floor, constant, adaptive)
-	}
-}
-
-// TestIntervalScoreByHand: two folds of ten rows with errors 1 … 10, radius 10 at 0.9.
-func TestIntervalScoreByHand(t *testing.T) {
-	t.Parallel()
-	var list []outcome
-	for fold := range 2 {
-		for i := range 10 {
-			list = append(list, outcome{fold: fold, residual: float64(i+1) * float64(1+fold), relative: 1})
-		}
-	}
-	scores := intervalScores(list, constantLength)
-	// Rows of fold 0 have the radius 20 of fold 1; those of fold 1 the radius 10, which
-	// 12, 14, 16, 18 and 20 exceed by 30 in all.
-	if got, want := mean(scores[:10]), 40.0; got != want {
-		t.Errorf("fold 0: %v, want %v", got, want)
-	}
-	if got, want := mean(scores[10:]), 20+20*3.0; math.Abs(got-want) > 1e-9 {
-		t.Errorf("fold 1: %v, want %v", got, want)
-	}
-}
 
 // stretched returns rows at various distances from the origin. Far out, rows are
 // sparse and labels noisy.
@@ -105,7 +57,7 @@ func TestIntervalsAdapt(t *testing.T) {
 		if _, again, err := back.PredictInterval(t.Context(), x, coverage); err != nil || !slices.Equal(again, high) || back.Intervals() != m.Intervals() {
 			t.Fatalf("saved and loaded, the intervals differ: %+v, %v", back.Intervals(), err)
 		}
-		constant, err := radius(absolute(m.Residuals()), coverage)
+		constant, err := conformal.Radius(absolute(m.Residuals()), coverage)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,34 +195,5 @@ func TestCrossFittingRefuses(t *testing.T) {
 	}
 	if m, err := Fit(ctx, Sample{X: x, Y: y}, o); m != nil || err == nil {
 		t.Errorf("stopped in a fold: %v", err)
-	}
-}
-
-// TestConformalRadius: over many samples, an interval contains a new label with a probability of
-// ⌈(n+1)·coverage⌉/(n+1).
-func TestConformalRadius(t *testing.T) {
-	t.Parallel()
-	const samples, rows, coverage, want = 4000, 24, 0.9, 23.0 / 25
-	draw, held := rng.New(1, "conformal"), 0
-	for range samples {
-		errs := make([]float64, rows)
-		for i := range errs {
-			errs[i] = draw.NormFloat64() * math.Exp(draw.NormFloat64())
-		}
-		before := slices.Clone(errs)
-		r, err := ConformalRadius(errs, coverage)
-		if err != nil || !slices.Equal(errs, before) {
-			t.Fatalf("%v; the errors were %v, and are %v", err, before, errs)
-		}
-		if math.Abs(draw.NormFloat64()*math.Exp(draw.NormFloat64())) <= r {
-			held++
-		}
-	}
-	if share, deviation := float64(held)/samples, math.Sqrt(want*(1-want)/samples); math.Abs(share-want) > 3*deviation {
-		t.Errorf("%.4f of the intervals contain the label, want %v ± %.4f", share, want, 3*deviation)
-	}
-	few := (*CoverageError)(nil)
-	if _, err := ConformalRadius([]float64{1, 2, 3}, 0.9); !errors.As(err, &few) || few.Need != 9 {
-		t.Errorf("three errors: %v", err)
 	}
 }

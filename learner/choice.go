@@ -1,0 +1,60 @@
+package learner
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is what a user chooses: one learner, or the best for the labels there are.
+type Kind string
+
+const (
+	Auto           Kind = "auto"    // the blend of all candidates
+	NetworkAlone   Kind = "network" // the paper's network; the zero Kind means the same
+	GaussianOnly   Kind = "gp"
+	TreesOnly      Kind = "trees" // extra trees and gradient boosting
+	fewForNetworks      = 20      // labels: with fewer a network learns little, and so does boosting
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Auto, NetworkAlone, GaussianOnly, TreesOnly} }
+
+// KindsText lists the kinds for messages and help.
+func KindsText() string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// Check reports a kind that there is not. Name is what the message calls the setting.
+func (k Kind) Check(name string) error {
+	if k == "" {
+		return nil
+	}
+	for _, known := range Kinds() {
+		if k == known {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is %s, not %q", name, KindsText(), string(k))
+}
+
+// Blends reports whether models of this kind are blends. A network alone is not.
+func (k Kind) Blends() bool { return k != "" && k != NetworkAlone }
+
+// candidates returns the learners of a kind for a number of labels.
+func (k Kind) candidates(labels int, n Network) []Learner {
+	switch {
+	case k == GaussianOnly:
+		return []Learner{Process{}}
+	case k == TreesOnly && labels < fewForNetworks:
+		return []Learner{ExtraTrees{}}
+	case k == TreesOnly:
+		return []Learner{ExtraTrees{}, Boosting{}}
+	case labels < fewForNetworks:
+		return []Learner{Process{}, ExtraTrees{}}
+	}
+	return []Learner{Process{}, ExtraTrees{}, Boosting{}, n}
+}

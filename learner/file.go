@@ -1,0 +1,388 @@
+package learner
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/trees"
+)
+
+// A network alone is saved as package network saves it. A blend is saved as
+//
+//	magic             which names the version of the container
+//	length (uint32)   of the head, little-endian as all numbers
+//	head              fileHead as JSON: what is blended, and the lengths of the pieces
+//	pieces            one after another: networks (safetensors), processes (JSON), trees
+//	checksum          CRC-32 (IEEE) of all bytes before it
+const magic = "nextbatch blend 1\n"
+
+type fileHead struct {
+	Kind     Kind             `json:"kind"`
+	Inputs   dataset.Scaler   `json:"inputs"`
+	Columns  *dataset.Encoder `json:"columns,omitempty"`
+	Centres  []float64        `json:"centres,omitempty"`
+	Source   string           `json:"source"`
+	Rows     int              `json:"rows"`
+	Device   string           `json:"device,omitempty"`
+	Targets  []fileTarget     `json:"targets"`
+	Networks int              `json:"networks"` // pieces; then, for each target, processes, extra trees, boosting
+	Lengths  []int            `json:"lengths"`  // of the pieces, in bytes
+}
+
+type fileTarget struct {
+	Name       string              `json:"name,omitempty"`
+	Candidates []Candidate         `json:"candidates"`
+	Parts      []filePart          `json:"parts"`
+	Factor     float64             `json:"factor"`
+	RMSE       float64             `json:"rmse"`
+	Intervals  conformal.Intervals `json:"intervals"`
+	Scores     []float64           `json:"scores"`
+	Processes  int                 `json:"processes"` // pieces: that of all labels, then those of the folds
+	Extra      int                 `json:"extra"`     // pieces: those of the folds, then that of all labels
+	Boosting   int                 `json:"boosting"`
+}
+
+type filePart struct {
+	Name     string  `json:"name"`
+	Weight   float64 `json:"weight"`
+	Factor   float64 `json:"factor"`
+	Constant float64 `json:"constant"`
+}
+
+// Save writes the model to a file, which appears under its name only when it is complete.
+func (m *Model) Save(path string) error {
+	raw, err := m.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(raw)
+		return err
+	})
+}
+
+// Load reads a file that Save wrote, or network.Model.Save.
+func Load(path string) (*Model, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{}
+	if err := m.UnmarshalBinary(raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// MarshalBinary returns the contents of the file that Save writes. The same model gives the same bytes.
+func (m *Model) MarshalBinary() ([]byte, error) {
+	switch {
+	case !m.Fitted():
+		return nil, network.ErrNotFitted
+	case m.blended == nil:
+		return m.alone.MarshalBinary()
+	case m.single:
+		return nil, errors.New("the model of one of several targets cannot be saved by itself: save the first, which holds them all")
+	}
+	head, pieces, err := m.blended.describe()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pieces {
+		head.Lengths = append(head.Lengths, len(p))
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))
+	b = append(b, text...)
+	for _, p := range pieces {
+		b = append(b, p...)
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
+}
+
+// describe returns the head and the pieces of a file.
+func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
+	add := func(piece []byte, failed error) {
+		pieces, err = append(pieces, piece), errors.Join(err, failed)
+	}
+	head = fileHead{Kind: m.kind, Inputs: m.inputs, Columns: m.columns, Centres: m.centres, Source: m.source, Rows: m.rows, Device: m.device, Networks: len(m.networks)}
+	for _, n := range m.networks {
+		add(n.MarshalBinary())
+	}
+	for _, t := range m.targets {
+		b := t.blend
+		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Intervals: b.intervals, Scores: b.scores}
+		var boosting *forest
+		for _, p := range b.parts {
+			switch own := p.predictor.(type) {
+			case processes, networks:
+			case *forest:
+				if !own.apart {
+					boosting = own
+				}
+			default:
+				return head, nil, fmt.Errorf("the blend cannot be saved, because it needs %s, which is not one of this program's own learners", p.name)
+			}
+			one.Parts = append(one.Parts, filePart{p.name, p.weight, p.factor, p.constant})
+		}
+		if t.process != nil {
+			one.Processes = 1 + len(t.process.folds)
+			for _, g := range append([]*gp.Model{t.process.whole}, t.process.folds...) {
+				add(json.Marshal(g.Describe()))
+			}
+		}
+		for _, set := range []struct {
+			of    *forest
+			count *int
+		}{{t.forest, &one.Extra}, {boosting, &one.Boosting}} {
+			if set.of == nil {
+				continue
+			}
+			*set.count = len(set.of.models)
+			for _, tree := range set.of.models {
+				add(tree.MarshalBinary())
+			}
+		}
+		head.Targets = append(head.Targets, one)
+	}
+	return head, pieces, err
+}
+
+// UnmarshalBinary reads what MarshalBinary returned. On an error the model does not change.
+func (m *Model) UnmarshalBinary(raw []byte) error {
+	if !bytes.HasPrefix(raw, []byte(magic)) {
+		alone := &network.Model{}
+		if err := alone.UnmarshalBinary(raw); err != nil {
+			return err
+		}
+		*m = Model{alone: alone}
+		return nil
+	}
+	head, pieces, err := unpack(raw)
+	if err != nil {
+		return fmt.Errorf("the file of a blend is damaged: %w", err)
+	}
+	read, err := restore(head, pieces)
+	if err != nil {
+		return fmt.Errorf("the file of a blend is damaged: %w", err)
+	}
+	*m = Model{blended: read}
+	return nil
+}
+
+// unpack checks the frame of a file and cuts it into its pieces.
+func unpack(raw []byte) (head fileHead, pieces [][]byte, err error) {
+	le, rest := binary.LittleEndian, raw[len(magic):]
+	if len(rest) < 8 || crc32.ChecksumIEEE(raw[:len(raw)-4]) != le.Uint32(raw[len(raw)-4:]) {
+		return head, nil, errors.New("its checksum is wrong")
+	}
+	size := int(le.Uint32(rest))
+	rest = rest[4 : len(rest)-4]
+	if size > len(rest) {
+		return head, nil, fmt.Errorf("its head has %d bytes, but %d follow", size, len(rest))
+	}
+	if err := json.Unmarshal(rest[:size], &head); err != nil {
+		return head, nil, err
+	}
+	rest = rest[size:]
+	for _, n := range head.Lengths {
+		if n < 0 || n > len(rest) {
+			return head, nil, fmt.Errorf("a piece has %d bytes, but %d follow", n, len(rest))
+		}
+		pieces, rest = append(pieces, rest[:n]), rest[n:]
+	}
+	if len(rest) > 0 {
+		return head, nil, fmt.Errorf("%d bytes follow the last piece", len(rest))
+	}
+	return head, pieces, nil
+}
+
+// restore makes a model from the parts of a file.
+func restore(head fileHead, pieces [][]byte) (*blended, error) {
+	if err := head.check(len(pieces)); err != nil {
+		return nil, err
+	}
+	m := &blended{
+		kind: head.Kind, inputs: head.Inputs, columns: head.Columns, centres: head.Centres,
+		source: head.Source, rows: head.Rows, device: head.Device, targets: make([]fitted, len(head.Targets)),
+	}
+	take := func(n int) [][]byte {
+		some := pieces[:n]
+		pieces = pieces[n:]
+		return some
+	}
+	for _, piece := range take(head.Networks) {
+		n := &network.Model{}
+		if err := n.UnmarshalBinary(piece); err != nil {
+			return nil, err
+		}
+		if inputs, _ := n.Scaling(); n.Targets() != len(head.Targets) || len(inputs.Mean) != len(head.Inputs.Mean) {
+			return nil, errors.New("a network has other inputs or targets than the blend")
+		}
+		m.networks = append(m.networks, n)
+	}
+	for k, from := range head.Targets {
+		if err := m.restoreTarget(k, from, take); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// restoreTarget reads the models of a target and puts them into its blend.
+func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byte) error {
+	to := &m.targets[k]
+	to.name = from.Name
+	var columns []Column
+	if m.columns != nil {
+		columns = ColumnsOf(m.columns)
+	}
+	fold := newFolding(columns, m.inputs)
+	for i, piece := range take(from.Processes) {
+		g, err := restoreProcess(piece, len(m.inputs.Mean))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			to.process = &processes{whole: g}
+		} else {
+			to.process.folds = append(to.process.folds, g)
+		}
+	}
+	var err error
+	if to.forest, err = restoreForest(take(from.Extra), fold, true); err != nil {
+		return err
+	}
+	boosting, err := restoreForest(take(from.Boosting), fold, false)
+	if err != nil {
+		return err
+	}
+	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, intervals: from.Intervals, scores: from.Scores}
+	for _, p := range from.Parts {
+		var predictor Predictor
+		switch {
+		case p.Name == Process{}.Name() && to.process != nil:
+			predictor = *to.process
+		case p.Name == ExtraTrees{}.Name() && to.forest != nil:
+			predictor = to.forest
+		case p.Name == Boosting{}.Name() && boosting != nil:
+			predictor = boosting
+		case p.Name == Network{}.Name() && len(m.networks) > 0:
+			predictor = networks{m.networks, k}
+		default:
+			return fmt.Errorf("the models of %q are missing", p.Name)
+		}
+		b.parts = append(b.parts, part{p.Name, p.Weight, p.Factor, p.Constant, predictor})
+	}
+	to.blend = b
+	return nil
+}
+
+func restoreProcess(piece []byte, inputs int) (*gp.Model, error) {
+	var d gp.Description
+	if err := json.Unmarshal(piece, &d); err != nil {
+		return nil, err
+	}
+	if d.Inputs != inputs {
+		return nil, fmt.Errorf("a Gaussian process takes %d inputs, the blend %d", d.Inputs, inputs)
+	}
+	return gp.Restore(context.Background(), d)
+}
+
+func restoreForest(pieces [][]byte, fold *folding, apart bool) (*forest, error) {
+	if len(pieces) == 0 {
+		return nil, nil
+	}
+	f := &forest{fold: fold, apart: apart}
+	for _, piece := range pieces {
+		m := &trees.Model{}
+		if err := m.UnmarshalBinary(piece); err != nil {
+			return nil, err
+		}
+		if got, want := len(m.Columns()), len(fold.columns); got != want {
+			return nil, fmt.Errorf("trees take %d columns, the blend %d", got, want)
+		}
+		f.models = append(f.models, m)
+	}
+	return f, nil
+}
+
+// check reports a head that MarshalBinary cannot have written.
+func (h *fileHead) check(pieces int) error {
+	count := h.Networks
+	inputs := len(h.Inputs.Mean)
+	switch {
+	case h.Kind.Check("the learner") != nil || !h.Kind.Blends():
+		return fmt.Errorf("the learner is %q", h.Kind)
+	case inputs == 0 || len(h.Inputs.Deviation) != inputs || !allFinite(h.Inputs.Mean) || !allFinite(h.Inputs.Deviation):
+		return errors.New("the scaling of the inputs is wrong")
+	case len(h.Targets) == 0 || h.Networks < 0 || h.Rows < 1:
+		return errors.New("there are no targets, or less than no networks or rows")
+	case h.Centres != nil && (h.Columns != nil || len(h.Centres) != inputs || !allFinite(h.Centres)):
+		return errors.New("the centres do not fit the inputs")
+	}
+	if h.Columns != nil {
+		if err := h.Columns.Check(); err != nil {
+			return err
+		}
+		if got := len(h.Columns.Features()); got != inputs {
+			return fmt.Errorf("the columns have %d features, the model %d inputs", got, inputs)
+		}
+	}
+	for _, t := range h.Targets {
+		if t.Processes < 0 || t.Extra < 0 || t.Boosting < 0 || t.Processes > pieces || t.Extra > pieces || t.Boosting > pieces {
+			return errors.New("the numbers of models are wrong")
+		}
+		count += t.Processes + t.Extra + t.Boosting
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	if count != pieces {
+		return fmt.Errorf("there are %d pieces, but the head describes %d", pieces, count)
+	}
+	return nil
+}
+
+func (t *fileTarget) check() error {
+	sum := 0.0
+	for _, p := range t.Parts {
+		if !(p.Weight > 0) || !(p.Factor >= 0) || !(p.Constant >= 0) || !allFinite([]float64{p.Weight, p.Factor, p.Constant}) {
+			return fmt.Errorf("the weight or the deviations of %q are wrong", p.Name)
+		}
+		sum += p.Weight
+	}
+	i := t.Intervals
+	switch {
+	case math.Abs(sum-1) > 1e-6:
+		return fmt.Errorf("the weights sum to %v", sum)
+	case !(t.Factor >= 0) || !(t.RMSE >= 0) || !allFinite([]float64{t.Factor, t.RMSE, i.Floor, i.Typical, i.ConstantScore, i.AdaptiveScore}):
+		return errors.New("the error of the blend is wrong")
+	case i.Rows != len(t.Scores) || i.Folds < 0 || i.Floor < 0 || i.Typical < 0 || i.Adaptive() && i.Typical == 0:
+		return errors.New("the intervals are wrong")
+	case !slices.IsSorted(t.Scores) || !allFinite(t.Scores) || len(t.Scores) > 0 && t.Scores[0] < 0:
+		return errors.New("the scores of the intervals are wrong")
+	}
+	return nil
+}
+
+func allFinite(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x-x != 0 })
+}

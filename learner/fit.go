@@ -1,0 +1,143 @@
+package learner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Options determine how Fit learns. The zero value trains the paper's network.
+type Options struct {
+	Kind Kind
+	// Network is how a network alone is fitted. In a blend its holdout, folds and noise have no meaning, and
+	// networks have the paper's second configuration (SiLU), unless the configuration differs from the default.
+	Network network.Options
+	// Others are candidates of the caller's own, which a blend has in addition.
+	Others []Learner
+	// Shown, unless nil, is called before a model of a blend is fitted: for a fold, counted from 1, or for all
+	// rows, as fold 0.
+	Shown func(learner string, fold, folds int)
+}
+
+// Fit fits a model to the rows of a sample. A network that diverged is an error beside the model, as
+// in network.Fit; in a blend it is a note of its candidate.
+func Fit(ctx context.Context, s network.Sample, o Options) (*Model, error) {
+	if err := o.Kind.Check("the learner"); err != nil {
+		return nil, err
+	}
+	if !o.Kind.Blends() {
+		if len(o.Others) > 0 {
+			return nil, fmt.Errorf("a network alone has no other candidates; choose the learner %s", Auto)
+		}
+		m, err := network.Fit(ctx, s, o.Network)
+		if m == nil {
+			return nil, err
+		}
+		return OfNetwork(m), err
+	}
+	n := Network{o.Network}
+	if isDefault(n.Options.Config) {
+		n.Options.Config = smooth()
+	}
+	return fitBlend(ctx, s, o, func(labels int) []Learner { return append(o.Kind.candidates(labels, n), o.Others...) })
+}
+
+// fitBlend fits a blend of the learners that suit a number of labels.
+func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(labels int) []Learner) (*Model, error) {
+	t, err := newTask(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	candidates := learners(t.fewestLabels())
+	if len(candidates) > MostCandidates {
+		return nil, fmt.Errorf("there are %d learners; a blend takes up to %d", len(candidates), MostCandidates)
+	}
+	m := newBlended(t, o)
+	if err := m.fit(ctx, t, candidates); err != nil {
+		return nil, err
+	}
+	return &Model{blended: m}, nil
+}
+
+// isDefault reports whether a configuration is the default, apart from its seed and its outputs.
+func isDefault(c network.Config) bool {
+	c = c.WithDefaults()
+	d := network.Config{}.WithDefaults()
+	c.Seed, c.Architecture.Outputs = d.Seed, d.Architecture.Outputs
+	return fmt.Sprint(c.Architecture.Hidden, c.Architecture.Activation, c.Architecture.SigmaW, *c.Architecture.SigmaB) ==
+		fmt.Sprint(d.Architecture.Hidden, d.Architecture.Activation, d.Architecture.SigmaW, *d.Architecture.SigmaB) &&
+		fmt.Sprint(c.Training.Epochs, c.Training.Batch, c.Training.Rate, c.Training.Schedule, c.Training.Decay, c.Training.Eps) ==
+			fmt.Sprint(d.Training.Epochs, d.Training.Batch, d.Training.Rate, d.Training.Schedule, d.Training.Decay, d.Training.Eps)
+}
+
+// newTask checks a sample and returns it as a task.
+func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
+	s.Targets = max(s.Targets, 1)
+	if err := s.Check(ctx, o.Network); err != nil {
+		return nil, err
+	}
+	if s.ValidX.Rows > 0 { // every row is held out once
+		s.X, s.Y = matrix.Stack(s.X, s.ValidX), append(s.Y[:len(s.Y):len(s.Y)], s.ValidY...)
+	}
+	scaling, err := dataset.FitScalerAll(dataset.Population, s.X, s.Unlabelled)
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling, Seed: o.Network.Config.Seed, shown: o.Shown}
+	if o.Network.Columns != nil {
+		t.Columns = ColumnsOf(o.Network.Columns)
+	}
+	t.Folds = cutFolds(t.Labels, t.Seed)
+	return t, t.check(o.Network.Targets)
+}
+
+// fewestLabels returns the labels of the target that has the fewest.
+func (t *Task) fewestLabels() int {
+	fewest := t.Rows.Len()
+	for k := range t.Targets() {
+		known, _ := dataset.Labelled(t.Labels, k)
+		fewest = min(fewest, len(known))
+	}
+	return fewest
+}
+
+// fit cross-fits the learners and blends them for each target.
+func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
+	candidates := make([]Candidate, len(learners))
+	all := make([][]*CrossFitted, t.Targets()) // of each target, with nil for learners that refuse
+	t.crossed = make([][]*CrossFitted, t.Targets())
+	for i, l := range learners {
+		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(t.Rows.Len(), t.Rows.Raw.Cols)}
+		if candidates[i].Left != "" {
+			for k := range all {
+				all[k] = append(all[k], nil)
+			}
+			continue
+		}
+		list, err := l.CrossFit(ctx, t)
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Name(), err)
+		}
+		for k, c := range list {
+			all[k] = append(all[k], c)
+			if c.Left == "" {
+				t.crossed[k] = append(t.crossed[k], c)
+			}
+		}
+	}
+	for k := range all {
+		b, err := blendOf(t, k, append([]Candidate(nil), candidates...), all[k])
+		if err != nil {
+			return err
+		}
+		m.targets[k].blend = b
+		m.keep(k, all[k])
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package learner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/trees"
+)
+
+// What kernels use of a model. They see rows as Model.Inputs returns them. A candidate of a blend serves them
+// whether it has a weight or not.
+
+// Ensemble returns the networks: those alone, or those of the folds of a blend; nil if none were
+// trained.
+func (m *Model) Ensemble() network.Ensemble {
+	if m.blended == nil {
+		return m.alone.Ensemble()
+	}
+	var all network.Ensemble
+	for _, one := range m.blended.networks {
+		all = append(all, one.Ensemble()...)
+	}
+	return all
+}
+
+// Processes returns the kernel of the Gaussian process of each target; nil if there is none.
+func (m *Model) Processes() (list []kernel.Stationary) {
+	if m.blended == nil {
+		return nil
+	}
+	for _, t := range m.blended.targets {
+		if t.process == nil {
+			return nil
+		}
+		list = append(list, t.process.whole.Kernel())
+	}
+	return list
+}
+
+// Leaves is the extra trees of all targets, as a kernel sees them.
+type Leaves struct {
+	inputs int
+	fold   *folding
+	models []*trees.Model // one for each target
+}
+
+// Leaves returns the extra trees that were fitted to all labels, and nil if there are none.
+func (m *Model) Leaves() *Leaves {
+	if m.blended == nil {
+		return nil
+	}
+	l := &Leaves{inputs: len(m.blended.inputs.Mean)}
+	for _, t := range m.blended.targets {
+		if t.forest == nil {
+			return nil
+		}
+		l.fold, l.models = t.forest.fold, append(l.models, t.forest.models[len(t.forest.models)-1])
+	}
+	return l
+}
+
+// Inputs is how many columns a row has.
+func (l *Leaves) Inputs() int { return l.inputs }
+
+// Trees is how many trees there are.
+func (l *Leaves) Trees() (n int) {
+	for _, m := range l.models {
+		n += m.Trees()
+	}
+	return n
+}
+
+// Leaves returns the number of the leaf that each row reaches in each tree: entry r·Trees()+t is for
+// row r and tree t.
+func (l *Leaves) Leaves(ctx context.Context, rows matrix.Dense[float32]) ([]int32, error) {
+	folded, all := l.fold.rows(rows), l.Trees()
+	list, first := make([]int32, rows.Rows*all), 0
+	for _, m := range l.models {
+		some, err := m.Leaves(ctx, folded)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows.Rows {
+			copy(list[i*all+first:], some[i*m.Trees():(i+1)*m.Trees()])
+		}
+		first += m.Trees()
+	}
+	return list, nil
+}
+
+// Members is the candidates of a blend that have a weight, as a kernel sees them. They take scaled rows only.
+type Members struct{ of *blended }
+
+// Members returns the members of a blend, and nil for a network alone.
+func (m *Model) Members() *Members {
+	if m.blended == nil {
+		return nil
+	}
+	return &Members{m.blended}
+}
+
+// Inputs is how many columns a row has.
+func (m *Members) Inputs() int { return len(m.of.inputs.Mean) }
+
+// Members is how many predictions a row has: one by each candidate with a weight for each target.
+func (m *Members) Members() (n int) {
+	for _, t := range m.of.targets {
+		n += len(t.blend.parts)
+	}
+	return n
+}
+
+// Predictions returns what the members predict for scaled rows, each in units of the blend's error.
+func (m *Members) Predictions(ctx context.Context, scaled matrix.Dense[float32]) (matrix.Dense[float32], error) {
+	list, at := matrix.New[float32](scaled.Rows, m.Members()), 0
+	rows := Rows{Scaled: scaled}
+	for _, t := range m.of.targets {
+		for _, p := range t.blend.parts {
+			means, _, err := p.predictor.Predict(ctx, rows, false)
+			if err != nil {
+				return list, fmt.Errorf("%s: %w", p.name, err)
+			}
+			for i, v := range means {
+				list.Set(i, at, float32(v/t.blend.unit()))
+			}
+			at++
+		}
+	}
+	return list, nil
+}
+
+// unit is what predictions are measured in.
+func (b *blend) unit() float64 {
+	if b.rmse > 0 {
+		return b.rmse
+	}
+	return 1
+}
