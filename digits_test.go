@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -51,7 +52,7 @@ func farRequest(t *testing.T, offset float64) nextbatch.Request {
 }
 
 // selected returns the batch and the model, with the warnings.
-func selected(t *testing.T, r nextbatch.Request) (*nextbatch.Result, *network.Model, []string) {
+func selected(t *testing.T, r nextbatch.Request) (*nextbatch.Result, *learner.Model, []string) {
 	t.Helper()
 	plan, err := r.Plan(t.Context())
 	if err != nil {
@@ -95,7 +96,7 @@ func TestBatchFarFromZero(t *testing.T) {
 				t.Fatal(err)
 			}
 			var err error
-			if r.Model, err = network.Load(path); err != nil {
+			if r.Model, err = learner.Load(path); err != nil {
 				t.Fatal(err)
 			}
 			return r

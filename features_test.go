@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -24,7 +25,7 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := nextbatch.NewProblem(t.Context(), rows, model, config.Architecture)
+	p, err := nextbatch.NewProblem(t.Context(), rows, learner.OfNetwork(model), config.Architecture)
 	if err != nil {
 		t.Fatal(err)
 	}

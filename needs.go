@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -105,12 +106,15 @@ func (p *Plan) need(z forecast.Sizes) int64 {
 	}
 	config, members := r.Network, r.networks()
 	config.Architecture.Outputs = max(len(r.TargetColumns), 1)
-	if p.model != nil {
-		config.Architecture, members = p.model.Ensemble()[0].Architecture(), len(p.model.Ensemble())
+	if own := p.ensemble(); own != nil {
+		config.Architecture, members = own[0].Architecture(), len(own)
 	}
 	fit, kept := config.Memory(z.Inputs, z.Train, members)
 	if p.model != nil || members == 0 {
 		fit = 0
+	}
+	if r.Learner.Blends() && r.fits() {
+		fit, kept = learner.Memory(r.Learner, config, z.Inputs, z.Train)
 	}
 	output := int64(0)
 	if r.Output != nil {
@@ -133,14 +137,22 @@ func (p *Plan) sizes(z forecast.Sizes) forecast.Sizes {
 	r := &p.request
 	architecture := r.Network.WithDefaults().Architecture
 	architecture.Outputs = max(len(r.TargetColumns), 1)
-	if p.model != nil {
-		architecture = network.Config{Architecture: p.model.Ensemble()[0].Architecture()}.WithDefaults().Architecture
+	if own := p.ensemble(); own != nil {
+		architecture = network.Config{Architecture: own[0].Architecture()}.WithDefaults().Architecture
 	}
 	z.Hidden, z.Batch, z.Pending, z.Outputs = architecture.Hidden, r.Batch, len(r.Pending), architecture.Outputs
 	if r.Foreign != nil && r.Spec.TrainedNetworks() > 0 {
 		z.Hidden = r.Foreign.hidden()
 	}
 	return z
+}
+
+// ensemble returns the networks of the model; nil if there is none yet, or it has none.
+func (p *Plan) ensemble() network.Ensemble {
+	if p.model == nil {
+		return nil
+	}
+	return p.model.Ensemble()
 }
 
 // smaller lists changes to the request that would need less memory.
@@ -178,14 +190,14 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 	sample := *p
 	sample.request.Progress, sample.request.Epoch = nil, nil
 	var err error
-	if p.Networks > 0 && p.model == nil {
+	if p.request.fits() && p.model == nil {
 		if f.Train, err = sample.measureTraining(ctx); err != nil {
 			return err
 		}
 	}
 	most := forecast.SampleRows
-	if sample.model != nil {
-		most = forecast.SamplePool(sample.model.Ensemble()[0].Architecture(), p.Inputs)
+	if own := sample.ensemble(); own != nil {
+		most = forecast.SamplePool(own[0].Architecture(), p.Inputs)
 	}
 	small, large := forecast.Samples(p.Pool, p.Batch, most)
 	for _, size := range []*forecast.Sample{&small, &small, &large} {
@@ -204,6 +216,9 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 // measureTraining returns the time that training all networks would take, and leaves
 // a model to select with.
 func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
+	if p.request.Learner.Blends() {
+		return p.measureBlend(ctx)
+	}
 	epochs := p.request.Network.WithDefaults().Training.Epochs
 	o := network.Options{Config: p.request.Network}
 	var rows int
@@ -242,6 +257,28 @@ func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 		}
 	}
 	return Float(taken) * Float(p.Networks), nil
+}
+
+// sampleLabels is how many labelled rows a blend is measured on.
+const sampleLabels = 128
+
+// measureBlend fits a blend to some of the labelled rows, and leaves it to select with. Most of its time is that
+// of networks, which goes with the number of rows; that of the process goes with its cube, until its length scales are learnt from a
+// part of the rows.
+func (p *Plan) measureBlend(ctx context.Context) (Float, error) {
+	all := p.Rows
+	p.Rows = all.SomeTrain(min(sampleLabels, p.Labelled))
+	defer func() { p.Rows = all }()
+	begin := time.Now()
+	var err error
+	if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network}); p.model == nil {
+		return 0, err
+	}
+	if err := p.fitKernel(ctx); err != nil {
+		return 0, err
+	}
+	ratio := float64(p.Labelled) / float64(p.Rows.Train.Rows)
+	return Float(time.Since(begin).Seconds() * learner.Growth(ratio)), nil
 }
 
 // measureSelection picks from the first rows of the pool, without constraints.

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
@@ -49,7 +50,8 @@ type Plan struct {
 	problem   Problem // without models, and not scaled, before Train
 	poolRows  []int   // row i of the pool is this row of the input
 	openEnded bool    // the batch has as many rows as fit into the budget
-	model     *network.Model
+	model     *learner.Model
+	networks  network.Ensemble // for the kernel, where the model is a blend that has too few
 	trained   bool
 	timings   Timings
 	poolRMSE  []*conformal.RMSEEstimate // of each target; nil where there is no estimate
@@ -127,7 +129,7 @@ func (p *Plan) ids(t *dataset.Table) tables.IDs {
 
 // Model returns the model that the plan uses: that of the request or, after Train, the
 // one that was trained; nil if the spec needs none.
-func (p *Plan) Model() *network.Model { return p.model }
+func (p *Plan) Model() *learner.Model { return p.model }
 
 // Problem returns the problem that Select solves, for Features, Gram and Plane. It is
 // complete after Train.
@@ -150,12 +152,13 @@ func (p *Plan) Train(ctx context.Context) error {
 		return nil
 	}
 	begin := time.Now()
-	if p.Networks > 0 && p.model == nil {
+	if p.request.fits() && p.model == nil {
 		var err error
 		if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network, Members: p.Networks, Progress: p.request.Epoch}); p.model == nil {
 			return err
 		}
 		p.warnOf(err)
+		p.warnOfLearners()
 		if note := p.model.TrainingNote(); note != "" {
 			p.Warnings = append(p.Warnings, note)
 		}
@@ -165,8 +168,11 @@ func (p *Plan) Train(ctx context.Context) error {
 	} else if p.model != nil {
 		p.poolRMSE = make([]*conformal.RMSEEstimate, p.model.Targets())
 	}
+	if err := p.fitKernel(ctx); err != nil {
+		return err
+	}
 	p.timings.Train = Float(time.Since(begin).Seconds())
-	if p.Networks == 0 {
+	if !p.request.fits() && p.networks == nil {
 		p.timings.Train = 0
 	}
 	if err := p.scale(ctx); err != nil {
@@ -176,10 +182,34 @@ func (p *Plan) Train(ctx context.Context) error {
 	return nil
 }
 
-// fit trains a model. If some members diverged, it returns both a model and an error.
-func (p *Plan) fit(ctx context.Context, o network.Options) (*network.Model, error) {
+// fitKernel trains networks for the kernel if the model is a blend that has too few of them.
+func (p *Plan) fitKernel(ctx context.Context) error {
+	if p.model == nil || !p.model.Kind().Blends() || p.Rows == nil {
+		return nil
+	}
+	need := p.request.Spec.TrainedNetworks()
+	if p.networks = p.model.Ensemble(); len(p.networks) >= need {
+		return nil
+	}
+	if p.Rows.Train.Rows == 0 {
+		return refuse("%v uses %d networks, but %s holds %d", p.request.Spec, need, p.request.modelName(), len(p.networks))
+	}
+	o := network.Options{Config: p.request.Network, Members: need, Progress: p.request.Epoch, Scaling: new(p.model.Scaling())}
+	alone := *p
+	alone.request.Learner = learner.NetworkAlone
+	m, err := alone.fit(ctx, o)
+	if m == nil {
+		return err
+	}
+	p.warnOf(err)
+	p.networks = m.Ensemble()
+	return nil
+}
+
+// fit fits a model. If some networks diverged, it returns both a model and an error.
+func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
-	model, err := network.Fit(ctx, Sample(p.Rows), o)
+	model, err := learner.Fit(ctx, Sample(p.Rows), learner.Options{Kind: p.request.Learner, Network: o, Shown: p.request.Fitting})
 	switch {
 	case model != nil:
 		return model, err
@@ -198,6 +228,13 @@ func (p *Plan) warnOf(err error) {
 	}
 }
 
+// warnOfLearners warns of what went wrong with candidates of a blend.
+func (p *Plan) warnOfLearners() {
+	for k := range p.model.Targets() {
+		p.Warnings = append(p.Warnings, p.model.Target(k).Notes()...)
+	}
+}
+
 // scale puts the scaled rows and the models into the problem.
 func (p *Plan) scale(ctx context.Context) error {
 	if p.Rows == nil {
@@ -209,11 +246,14 @@ func (p *Plan) scale(ctx context.Context) error {
 		scaled, err = foreignProblem(ctx, p.Rows, p.request.Foreign)
 	} else {
 		scaled, err = NewProblem(ctx, p.Rows, p.model, p.request.Network.Architecture)
+		if len(p.networks) > len(scaled.Models) {
+			scaled.Models = Models(p.networks, p.Rows.Weights...)
+		}
 	}
 	if err != nil {
 		return p.unusable(ctx, err)
 	}
-	p.problem.Models, p.problem.Labels, p.problem.Weights = scaled.Models, scaled.Labels, scaled.Weights
+	p.problem.Models, p.problem.Labels, p.problem.Weights, p.problem.Learnt = scaled.Models, scaled.Labels, scaled.Weights, scaled.Learnt
 	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = scaled.Train, scaled.Pool, scaled.Aims.Rows
 	return nil
 }

@@ -47,7 +47,7 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 		return nil, err
 	}
 	if starts {
-		p.warn("%s a label, too few to train a network: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), p.Spec)
+		p.warn("%s a label, too few to train %s: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), r.modelText(), p.Spec)
 	}
 	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.poolSize(), p.problem.Pool.Cols
 	if r.Ranks != nil {
@@ -82,10 +82,10 @@ func (p *Plan) readTables(ctx context.Context) error {
 	if p.Rows.Pool.Rows == 0 {
 		return p.nothingToPick()
 	}
-	if p.Rows.Train.Rows < dataset.FewestToLearn && p.Networks > 0 {
-		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), dataset.FewestToLearn, p.request.named("Spec"))
+	if fewest := p.request.Learner.Fewest(); p.Rows.Train.Rows < fewest && p.request.fits() {
+		return unusableData("%s a label and all inputs, but %s needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), p.request.modelText(), fewest, p.request.named("Spec"))
 	}
-	if p.Networks > 0 {
+	if p.request.fits() {
 		for _, wrong := range p.Rows.CheckLabels() {
 			p.warn("%s", wrong)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -64,7 +65,7 @@ type Request struct {
 
 	Trainer network.Trainer // nil means network.OnDevice
 	// Model is a fitted model to use instead of training one. It must know its columns.
-	Model     *network.Model
+	Model     *learner.Model
 	ModelName string // in messages, such as its file
 	// Foreign is a network that was trained elsewhere, to use instead of training one.
 	Foreign *Foreign
@@ -97,12 +98,16 @@ type Request struct {
 	Ranks  selection.Ranks
 	Shared int
 
+	// Fitting is called before each fit of a model of a blend, unless nil (learner.Options.Shown).
+	Fitting  func(learner string, fold, folds int)
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
 }
 
-// Choices are what users choose about networks and about chance. Requests and the settings of a campaign have them.
+// Choices are what users choose about models and about chance. Requests and the settings of a campaign have them.
 type Choices struct {
+	// Learner is the model to fit: the zero value means the paper's network.
+	Learner learner.Kind   `json:"learner,omitempty"`
 	Network network.Config `json:"network"`
 	Members int            `json:"members,omitempty"` // networks to train; 0 means as many as the spec needs
 	Seed    uint64         `json:"seed"`              // of methods; that of networks is in Network
@@ -175,10 +180,32 @@ func (r Request) WithDefaults() Request {
 	case r.starts():
 		r.Spec = spec.MustParse(r.firstSpec())
 	default:
-		r.Spec = spec.MustParse(spec.Default)
+		r.Spec = spec.MustParse(r.defaultSpec())
 	}
 	return r
 }
+
+// defaultSpec returns the method for the learner, as replays on real tables chose it (docs/learners.md).
+func (r *Request) defaultSpec() string {
+	kind := r.Learner
+	if r.Model != nil {
+		kind = r.Model.Kind()
+	}
+	switch {
+	case r.Foreign != nil || !kind.Blends() || r.labels(learner.MostForProcess+1) > learner.MostForProcess:
+		return spec.Default
+	case kind == learner.TreesOnly:
+		return TreesSpec
+	}
+	return BlendSpec
+}
+
+// The default methods of learners that are no network: they use what was learnt, and train no network
+// for their kernel.
+const (
+	BlendSpec = "bait-f-p:matern>rff(1024)>train" // of a blend with a Gaussian process
+	TreesSpec = "lcmd-tp:leaf>sketch(512)"
+)
 
 // Check reports what is wrong with a request apart from its rows, so it can be called
 // before they are read. The error is a *RequestError or comes from the spec or the
@@ -226,6 +253,9 @@ func (r Request) Check() error {
 			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
 		}
 		return refuse("with features the kernel must be features, as in %v, not %v", FeaturesSpec(true), s.Kernel)
+	}
+	if err := r.Learner.Check(r.named("Learner")); err != nil {
+		return &RequestError{err.Error()}
 	}
 	if err := network.CheckMembers(r.named("Members"), r.Members); err != nil {
 		return &RequestError{err.Error()}
@@ -282,10 +312,18 @@ func (r *Request) checkInput() error {
 		return unusableData("the model does not say which columns its inputs are")
 	case r.Model != nil && r.Weights != nil && len(r.Weights) != r.Model.Targets():
 		return refuse("%s has %d numbers, but %s predicts %d", r.named("Weights"), len(r.Weights), r.modelName(), r.Model.Targets())
-	case r.Model != nil && len(r.Model.Ensemble()) < r.Spec.TrainedNetworks():
+	case r.Model != nil && !r.Model.Kind().Blends() && len(r.Model.Ensemble()) < r.Spec.TrainedNetworks():
 		return refuse("%v uses %d networks, but %s holds %d", r.Spec, r.Spec.TrainedNetworks(), r.modelName(), len(r.Model.Ensemble()))
 	}
 	return nil
+}
+
+// modelText is what messages call the model that a request fits.
+func (r *Request) modelText() string {
+	if r.Learner.Blends() {
+		return "a model"
+	}
+	return "a network"
 }
 
 func (r *Request) modelName() string {
@@ -334,15 +372,21 @@ func (r *Request) fileBytes() int64 {
 	return rowfile.Bytes[float32](r.Features.Pool.Rows, r.Features.Pool.Cols)
 }
 
-// networks returns how many networks the request has to train.
+// networks returns how many networks the request has to train for their kernel. A blend has its own.
 func (r *Request) networks() int {
-	if r.Model != nil || r.Foreign != nil || r.Spec.TrainedNetworks() == 0 {
+	if r.Model != nil || r.Foreign != nil || r.Spec.TrainedNetworks() == 0 || r.Learner.Blends() {
 		return 0
 	}
 	return max(r.Spec.TrainedNetworks(), r.Members)
 }
 
-// How to start: as long as fewer than two rows have a label there is no network, and the
+// fits reports whether the request has to fit a model: its networks, or a blend that the kernel uses.
+func (r *Request) fits() bool {
+	blends := r.Learner.Blends() && r.Model == nil && r.Foreign == nil && !r.OwnFeatures
+	return r.networks() > 0 || blends && (r.Spec.TrainedNetworks() > 0 || r.Spec.UsesLearner())
+}
+
+// How to start: as long as too few rows have a label there is no model, and the
 // first batch is spread over the inputs. LCMD does so without preferring outliers, since
 // it picks in the largest cluster.
 
@@ -362,26 +406,26 @@ func FeaturesSpec(labelled bool) spec.Spec {
 
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < dataset.FewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels(r.Learner.Fewest()) < r.Learner.Fewest()
 }
 
 func (r *Request) firstSpec() string {
-	if r.labels() == 0 {
+	if r.labels(1) == 0 {
 		return startSpec
 	}
 	return oneLabelSpec
 }
 
-// labels counts the labelled rows in the tables, up to those that a network needs.
-func (r *Request) labels() int {
+// labels counts the labelled rows in the tables, up to the given number.
+func (r *Request) labels(most int) int {
 	t := r.train()
 	if t == nil {
 		return 0
 	}
 	if len(r.TargetColumns) > 0 && tables.AnyLabel(t, r.TargetColumns) == nil {
-		return dataset.FewestToLearn // the error comes when labels are read
+		return most // the error comes when labels are read
 	}
-	return tables.CountLabelled(t, r.TargetColumns, dataset.FewestToLearn)
+	return tables.CountLabelled(t, r.TargetColumns, most)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.

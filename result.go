@@ -10,8 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/explain"
 	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -32,6 +32,11 @@ type Result struct {
 	Predictions []Prediction `json:"predictions"`       // of the labels; with several targets, of the first
 	Coverage    Float        `json:"interval_coverage"` // the probability that an interval should contain its label
 	Intervals   *Intervals   `json:"intervals"`         // how they are computed; nil without a network
+
+	// Learner says what was chosen for a blend, and why; Candidates are what was tried. Both are empty for a network alone. With
+	// several targets they are those of the first.
+	Learner    string              `json:"learner,omitempty"`
+	Candidates []learner.Candidate `json:"candidates,omitempty"`
 
 	Targets []TargetResult `json:"targets,omitempty"` // one for each of several targets
 
@@ -86,6 +91,8 @@ type TargetResult struct {
 	Intervals   Intervals               `json:"intervals"`   // how those of the predictions are computed
 	ValidRMSE   []Float                 `json:"valid_rmse"`  // as in Metrics
 	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Learner     string                  `json:"learner,omitempty"` // as in Result
+	Candidates  []learner.Candidate     `json:"candidates,omitempty"`
 }
 
 // FallbackEntry is a selection.Fallback with rows of the input.
@@ -162,10 +169,13 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 			r.Metrics.ValidRMSEOf = ValidRMSEMeaning(how.ValidRows)
 		}
 		r.Metrics.PoolRMSE = p.poolRMSE[0]
+		r.Learner, r.Candidates = learnerText(p.model), p.model.Candidates()
 	}
 	for k := range r.Targets {
 		one := &r.Targets[k]
-		one.ValidRMSE, one.PoolRMSE = floats(p.model.Target(k).Provenance().ValidRMSE), p.poolRMSE[k]
+		model := p.model.Target(k)
+		one.ValidRMSE, one.PoolRMSE = floats(model.Provenance().ValidRMSE), p.poolRMSE[k]
+		one.Learner, one.Candidates = learnerText(model), model.Candidates()
 	}
 	if costs := p.problem.Constraints.Cost; costs != nil {
 		sum := 0.0
@@ -175,6 +185,14 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 		r.Metrics.Cost = new(Float(sum))
 	}
 	return r, nil
+}
+
+// learnerText says what a blend chose; empty for a network alone.
+func learnerText(m *learner.Model) string {
+	if !m.Kind().Blends() {
+		return ""
+	}
+	return m.Choice()
 }
 
 // inputRows converts rows of the pool to rows of the input.
@@ -252,7 +270,7 @@ func (p *Plan) predict(ctx context.Context, r *Result) error {
 }
 
 // predictions returns what a model predicts for rows.
-func predictions(ctx context.Context, m *network.Model, rows matrix.Dense[float32]) (list []Prediction, err error) {
+func predictions(ctx context.Context, m *learner.Model, rows matrix.Dense[float32]) (list []Prediction, err error) {
 	values, err := m.Predict(ctx, rows)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
@@ -24,9 +25,11 @@ func Sample(r *tables.Rows) network.Sample {
 // rows. Without a model they are scaled by the mean and deviation of labelled rows
 // and pool, and nngp and ntk get a network with the depth and the constants of the
 // given architecture; its widths do not matter to them.
-func NewProblem(ctx context.Context, r *tables.Rows, fitted *network.Model, a network.Architecture) (Problem, error) {
+func NewProblem(ctx context.Context, r *tables.Rows, fitted *learner.Model, a network.Architecture) (Problem, error) {
 	if fitted != nil {
-		return scaledProblem(ctx, r, fitted.Inputs, Models(fitted.Ensemble(), r.Weights...))
+		p, err := scaledProblem(ctx, r, fitted.Inputs, Models(fitted.Ensemble(), r.Weights...))
+		p.Learnt = fitted.Learnt()
+		return p, err
 	}
 	scale, err := standardisation(r)
 	if err != nil {
@@ -171,7 +174,7 @@ func ValidRMSEMeaning(rows int) string {
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
 // the rows, from those that were held out and drawn at random. An estimate is nil if the
 // table does not mark these, or if they are too few, which a warning reports.
-func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*conformal.RMSEEstimate, warnings []string) {
+func PoolRMSE(r *tables.Rows, m *learner.Model) (estimates []*conformal.RMSEEstimate, warnings []string) {
 	for k := range m.Targets() {
 		e, warning := poolRMSE(r, m.Target(k))
 		if warning != "" && m.Targets() > 1 {
@@ -184,7 +187,7 @@ func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*conformal.RMSEEsti
 	return estimates, warnings
 }
 
-func poolRMSE(r *tables.Rows, m *network.Model) (estimate *conformal.RMSEEstimate, warning string) {
+func poolRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstimate, warning string) {
 	if r.Random == nil {
 		return nil, ""
 	}

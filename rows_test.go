@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -21,10 +22,10 @@ func TestRowsToBatch(t *testing.T) {
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
 	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "lcmd-tp:linear", "maxdet-p:ntk>train", "random", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
 		spec := spec.MustParse(text)
-		var fitted *network.Model
+		var fitted *learner.Model
 		if spec.TrainedNetworks() > 0 {
 			var err error
-			if fitted, err = network.Fit(t.Context(), nextbatch.Sample(rows), network.Options{Config: config}); err != nil {
+			if fitted, err = learner.Fit(t.Context(), nextbatch.Sample(rows), learner.Options{Network: network.Options{Config: config}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -327,7 +328,7 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 
 // predict returns the predictions for rows of the table of a plan, one for each target;
 // nil for rows that the plan dropped.
-func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model, rows []int) ([][]nextbatch.Prediction, error) {
+func predict(ctx context.Context, p *nextbatch.Plan, model *learner.Model, rows []int) ([][]nextbatch.Prediction, error) {
 	var at, which []int // rows of the pool, and their places in rows
 	for i, row := range rows {
 		if j, found := slices.BinarySearch(p.Rows.PoolRows, row); found {
@@ -346,7 +347,7 @@ func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model, rows 
 }
 
 // predictRows returns the predictions for rows, one for each target.
-func predictRows(ctx context.Context, model *network.Model, inputs matrix.Dense[float32]) ([][]nextbatch.Prediction, error) {
+func predictRows(ctx context.Context, model *learner.Model, inputs matrix.Dense[float32]) ([][]nextbatch.Prediction, error) {
 	list := make([][]nextbatch.Prediction, inputs.Rows)
 	for target := range model.Targets() {
 		one := model.Target(target)

@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -31,7 +32,7 @@ import (
 const fewNew = 10
 
 // modelBlob is the key of the kept network: a line with its fingerprint and its held-out
-// rows as JSON, then what network.Model.MarshalBinary returns. Older campaigns lack the rows.
+// rows as JSON, then what learner.Model.MarshalBinary returns. Older campaigns lack the rows.
 const modelBlob = "model"
 
 // trainingBlob is the key of the state of interrupted trainings, as network.Resumable returns
@@ -64,7 +65,7 @@ func (c *Campaign) forgetTraining(ctx context.Context) error {
 
 // learnt is a network with its predictions for random rows that it held out.
 type learnt struct {
-	*network.Model
+	*learner.Model
 	heldOut  []HeldOutRow
 	warnings []string // of its training, if that has just happened
 }
@@ -182,7 +183,7 @@ func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members in
 	if !found || string(name) != fingerprint {
 		return nil
 	}
-	kept := &learnt{Model: &network.Model{}}
+	kept := &learnt{Model: &learner.Model{}}
 	if err := kept.UnmarshalBinary(rest); err != nil || len(kept.Ensemble()) < members {
 		return nil
 	}

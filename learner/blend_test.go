@@ -135,7 +135,7 @@ func TestSavedModels(t *testing.T) {
 }
 
 // lengths returns the length scales of kernels.
-func lengths(list []kernel.Stationary) (all []float64) {
+func lengths(list []kernel.Process) (all []float64) {
 	for _, k := range list {
 		all = append(all, k.Lengths...)
 	}

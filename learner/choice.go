@@ -3,6 +3,8 @@ package learner
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
 )
 
 // Kind is what a user chooses: one learner, or the best for the labels there are.
@@ -39,6 +41,14 @@ func (k Kind) Check(name string) error {
 		}
 	}
 	return fmt.Errorf("%s is %s, not %q", name, KindsText(), string(k))
+}
+
+// Fewest returns how many labels a model of this kind needs.
+func (k Kind) Fewest() int {
+	if k.Blends() {
+		return FewestLabels
+	}
+	return dataset.FewestToLearn
 }
 
 // Blends reports whether models of this kind are blends. A network alone is not.

@@ -26,8 +26,20 @@ func (m *Model) Ensemble() network.Ensemble {
 	return all
 }
 
-// Processes returns the kernel of the Gaussian process of each target; nil if there is none.
-func (m *Model) Processes() (list []kernel.Stationary) {
+// Learnt returns what kernels use of a blend besides its networks; it is empty for a network alone.
+func (m *Model) Learnt() (l kernel.Learnt) {
+	l.Processes = m.Processes()
+	if leaves := m.Leaves(); leaves != nil {
+		l.Leaves = leaves
+	}
+	if members := m.Members(); members != nil {
+		l.Members = members
+	}
+	return l
+}
+
+// Processes returns the Gaussian process of each target as kernels see it; nil if there is none.
+func (m *Model) Processes() (list []kernel.Process) {
 	if m.blended == nil {
 		return nil
 	}
@@ -35,7 +47,7 @@ func (m *Model) Processes() (list []kernel.Stationary) {
 		if t.process == nil {
 			return nil
 		}
-		list = append(list, t.process.whole.Kernel())
+		list = append(list, kernel.Process{Stationary: t.process.whole.Kernel(), Noise: t.process.whole.Noise})
 	}
 	return list
 }
@@ -71,6 +83,14 @@ func (l *Leaves) Trees() (n int) {
 		n += m.Trees()
 	}
 	return n
+}
+
+// Sizes are the numbers of leaves of the trees.
+func (l *Leaves) Sizes() (all []int) {
+	for _, m := range l.models {
+		all = append(all, m.Sizes()...)
+	}
+	return all
 }
 
 // Leaves returns the number of the leaf that each row reaches in each tree: entry r·Trees()+t is for

@@ -334,5 +334,14 @@ func (m *Model) Inputs(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
 	return rows.Scaled, err
 }
 
+// Scaling returns how rows become those of Inputs.
+func (m *Model) Scaling() dataset.Scaler {
+	if m.blended == nil {
+		inputs, _ := m.alone.Scaling()
+		return inputs
+	}
+	return m.blended.inputs
+}
+
 // Fitted reports whether the model was fitted or loaded.
 func (m *Model) Fitted() bool { return m != nil && (m.alone != nil || m.blended != nil) }

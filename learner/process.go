@@ -13,13 +13,16 @@ import (
 // category has one length scale.
 type Process struct{}
 
+// MostForProcess is how many labels a process takes.
+const MostForProcess = gp.MostLabels
+
 // Name implements Learner.
 func (Process) Name() string { return "gp" }
 
 // Refuses implements Learner.
 func (Process) Refuses(rows, _ int) string {
-	if rows > gp.MostLabels {
-		return fmt.Sprintf("it takes at most %d labels", gp.MostLabels)
+	if rows > MostForProcess {
+		return fmt.Sprintf("it takes at most %d labels", MostForProcess)
 	}
 	return ""
 }

@@ -179,6 +179,12 @@ func (s Spec) TrainedNetworks() int {
 	return s.Members()
 }
 
+// UsesLearner reports whether a kernel uses what other learners than networks have learnt, if there
+// is something.
+func (s Spec) UsesLearner() bool {
+	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.Process || k.Leaves || k.Members })
+}
+
 // NeedsLabelled reports whether the spec cannot do without labelled rows.
 func (s Spec) NeedsLabelled() bool {
 	return s.TrainedNetworks() > 0 || s.Mode == TP ||

@@ -57,6 +57,15 @@ func leaf(tree []node, row []float32) *node {
 // Trees returns the number of trees.
 func (m *Model) Trees() int { return len(m.roots) }
 
+// Sizes returns the number of leaves of each tree.
+func (m *Model) Sizes() []int {
+	sizes := make([]int, m.Trees())
+	for t := range sizes {
+		sizes[t] = (len(m.tree(t)) + 1) / 2 // every split has two children
+	}
+	return sizes
+}
+
 // Columns returns the description of the inputs.
 func (m *Model) Columns() []Column { return m.encoder.columns }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -61,7 +62,7 @@ func (c *call) fit() (any, error) {
 		options.Folds = 0
 	}
 	options.Progress = c.training(func() int { return options.Members * (1 + options.Folds) })
-	model, err := network.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample{X: x, Y: y, Targets: targets}, options)
+	model, err := learner.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample{X: x, Y: y, Targets: targets}, learner.Options{Network: options})
 	if model == nil {
 		if c.ctx.Err() != nil {
 			return nil, c.ctx.Err()
@@ -93,7 +94,7 @@ func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets,
 }
 
 // describe describes a model. Diverged lists those of its networks that diverged.
-func describe(model *network.Model, diverged error) fitted {
+func describe(model *learner.Model, diverged error) fitted {
 	how := model.Provenance()
 	f := fitted{Rows: how.Rows, ValidRows: how.ValidRows, Best: how.Best, Intervals: model.Intervals().String(), Warnings: []string{}}
 	if note := model.TrainingNote(); note != "" {
@@ -133,7 +134,7 @@ func (c *call) predict() (any, error) {
 	if len(c.Data) != 2 {
 		return nil, refuse("predict takes two arrays, a model and rows, not %d", len(c.Data))
 	}
-	model := &network.Model{}
+	model := &learner.Model{}
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {
 		return nil, fmt.Errorf("the model cannot be read: %w", err)
 	}
@@ -159,7 +160,7 @@ func (c *call) predict() (any, error) {
 }
 
 // predictions returns the predictions for one target.
-func predictions(ctx context.Context, model *network.Model, x matrix.Dense[float32], body predictBody) (list [][]float64, err error) {
+func predictions(ctx context.Context, model *learner.Model, x matrix.Dense[float32], body predictBody) (list [][]float64, err error) {
 	if body.Std {
 		u, err := model.PredictStd(ctx, x)
 		if err != nil {

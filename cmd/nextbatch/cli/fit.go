@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/tables"
@@ -158,7 +159,7 @@ func (f *fitting) read(ctx context.Context) (err error) {
 
 func (f *fitting) compute(ctx context.Context) (*answer, error) {
 	o := network.Options{Config: f.config, Members: f.members(), Folds: f.foldsFor(fewestLabels(f.rows)), Columns: &f.rows.Encoder}
-	model, err := train(ctx, o, f.rows, f.progress)
+	model, err := train(ctx, learner.Options{Network: o}, f.rows, f.progress)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	if f.onnx != "" {
-		if err := onnx.Save(f.onnx, model); err != nil {
+		if err := onnx.Save(f.onnx, model.Network()); err != nil {
 			return nil, err
 		}
 	}
@@ -184,7 +185,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 }
 
 // result describes the model.
-func (f *fitting) result(model *network.Model) *fitResult {
+func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
 	for _, w := range warnings {

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
 	"github.com/spf13/cobra"
@@ -292,9 +293,9 @@ func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables,
 
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
-func train(ctx context.Context, o network.Options, rows *tables.Rows, p *progress) (*network.Model, error) {
-	if n := rows.Train.Rows; n < dataset.FewestToLearn {
-		return nil, dataError{errorf("%s a label; training needs at least two", words.Count(n, "row has", "rows have"))}
+func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progress) (*learner.Model, error) {
+	if n, fewest := rows.Train.Rows, o.Kind.Fewest(); n < fewest {
+		return nil, dataError{errorf("%s a label; training needs at least %s", words.Count(n, "row has", "rows have"), words.Count(fewest, "label", "labels"))}
 	}
 	for _, wrong := range rows.CheckLabels() {
 		if wrong.Constant {
@@ -302,8 +303,8 @@ func train(ctx context.Context, o network.Options, rows *tables.Rows, p *progres
 		}
 		p.warn(wrong.Error())
 	}
-	o.Progress, o.Targets = p.epoch(o.Members), rows.Targets
-	model, err := network.Fit(ctx, nextbatch.Sample(rows), o)
+	o.Network.Progress, o.Network.Targets = p.epoch(o.Network.Members), rows.Targets
+	model, err := learner.Fit(ctx, nextbatch.Sample(rows), o)
 	p.done()
 	if model == nil {
 		if ctx.Err() != nil {

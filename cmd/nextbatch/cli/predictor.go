@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/network/onnx"
@@ -64,7 +65,7 @@ func (f *foreignFlags) load(ctx context.Context, model, table, unseen string, lo
 }
 
 // ownModel is a network that 'nextbatch fit' saved.
-type ownModel struct{ *network.Model }
+type ownModel struct{ *learner.Model }
 
 func (m ownModel) targets() []string {
 	names := make([]string, m.Targets())

@@ -21,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -574,8 +575,8 @@ func splitArray(name string) (path, array string) {
 	return name, ""
 }
 
-func loadModel(path string) (*network.Model, error) {
-	m, err := network.Load(path)
+func loadModel(path string) (*learner.Model, error) {
+	m, err := learner.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, dataError{err}
 	}
