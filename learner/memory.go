@@ -13,7 +13,7 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 	if k != TreesOnly && rows <= gp.MostLabels {
 		models := 1.0
 		if rows < fewForOneProcess {
-			models += mostFolds
+			models += MostFolds
 		}
 		one := 8 * n * (n + float64(inputs))
 		fit, keep = atMost(3*one), atMost(models*one)
@@ -28,6 +28,20 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 		fit, keep = max(fit, training), keep+kept
 	}
 	return fit + keep, keep
+}
+
+// PredictionMemory forecasts the bytes that a blend takes to predict rows: itself, the rows as its members take
+// them, their predictions, and the covariances of a block of rows.
+func (m *Model) PredictionMemory(rows int) int64 {
+	b := m.blended
+	var c network.Config
+	if own := m.Ensemble(); own != nil {
+		c.Architecture = own[0].Architecture()
+	}
+	inputs, n := len(b.inputs.Mean), float64(rows)
+	_, itself := Memory(b.kind, c, inputs, b.rows)
+	const copies, numbers, block = 4 + 8 + 4, 8 * 2 * (MostCandidates + 1), 8 * 2 * 512
+	return itself + atMost(n*copies*float64(inputs)+n*numbers*float64(len(b.targets))+block*float64(b.rows))
 }
 
 func atMost(v float64) int64 { return int64(math.Min(v, 1<<60)) }
