@@ -192,12 +192,12 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 	if p.model == nil || !p.model.Kind().Blends() || p.Rows == nil {
 		return nil
 	}
-	need := p.request.Spec.TrainedNetworks()
-	if p.networks = p.model.Ensemble(); len(p.networks) >= need {
+	need, own := p.request.Spec.TrainedNetworks(), len(p.model.Ensemble())
+	if own >= need {
 		return nil
 	}
 	if p.Rows.Train.Rows == 0 {
-		return refuse("%v uses %d networks, but %s holds %d", p.request.Spec, need, p.request.modelName(), len(p.networks))
+		return refuse("%v uses %d networks, but %s holds %d", p.request.Spec, need, p.request.modelName(), own)
 	}
 	o := network.Options{Config: p.request.Network, Members: need, Progress: p.request.Epoch, Scaling: new(p.model.Scaling())}
 	alone := *p
