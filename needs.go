@@ -158,11 +158,11 @@ func (p *Plan) ensemble() network.Ensemble {
 // smaller lists changes to the request that would need less memory.
 func (p *Plan) smaller() (list []string) {
 	r := &p.request
-	sketch := 0 // the smallest sketch of the spec
+	sketch, name := 0, "" // the smallest sketch of the spec
 	for _, t := range r.Spec.Transforms {
 		info, width := t.Info(), int(t.Number)
 		if info.Projects && !info.DoubleOnly && (sketch == 0 || width < sketch) {
-			sketch = width
+			sketch, name = width, t.Name
 		}
 	}
 	switch {
@@ -171,6 +171,8 @@ func (p *Plan) smaller() (list []string) {
 		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
 	case sketch == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
+	case sketch > 32 && name == spec.RandomFourier(0).Name:
+		list = append(list, fmt.Sprintf("fewer random features, such as rff(%d)", sketch/2))
 	case sketch > 32: // with fewer features, a kernel hardly distinguishes rows
 		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
 	}
