@@ -15,9 +15,9 @@ import (
 
 // Transforms returns how many of the first transformations of a spec depend on the
 // networks and the seed alone, and whether what they give is kept: the features of one kernel
-// that is computed in float32.
+// that is computed in float32. The features of a sum are not kept.
 func Transforms(s spec.Spec) (n int, ok bool) {
-	if s.TrainedNetworks() == 0 || s.Kernel.Info().Train || s.Kernel.Info().Labels || s.Double() && !s.SketchesInSingle() {
+	if len(s.Terms) > 0 || s.TrainedNetworks() == 0 || s.Kernel.Info().Train || s.Kernel.Info().Labels || s.Double() && !s.SketchesInSingle() {
 		return 0, false
 	}
 	merged := s.Members() == 1
