@@ -110,7 +110,7 @@ func (c *Composer) inSingle(transforms int) ([]kernel.Kernel[float32], error) {
 	}
 	e, f := kernel.Decompose(members[0])
 	s := c.parts.Spec
-	key := fmt.Sprint(c.parts.Networks, " ", s.Kernel, s.Transforms[:first], s.Compat, c.parts.Seed)
+	key := fmt.Sprint(c.parts.Networks, " ", s.Kernel, s.Transforms[:first], s.Compat, c.parts.Seed, c.within)
 	if k, ok := c.parts.Kept.Embedding(key, e, func(rows int) { c.embedding.passed(rows * s.Members()) }); ok {
 		c.usesKept = true
 		members[0] = kernel.Compose[float32](k, f)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/transform"
@@ -27,7 +28,7 @@ func sumOfTerms[T matrix.Float](c *Composer, made func(term *Composer) ([]kernel
 	for i, t := range c.parts.Spec.Terms {
 		term := c.term(i)
 		members, err := made(term)
-		c.Warnings = append(c.Warnings, term.Warnings...)
+		c.Warnings, c.usesKept = append(c.Warnings, term.Warnings...), c.usesKept || term.usesKept
 		if err == nil {
 			kernels[i], err = weighted(c, members[0], rows, t.Factor())
 		}
@@ -41,7 +42,9 @@ func sumOfTerms[T matrix.Float](c *Composer, made func(term *Composer) ([]kernel
 // term returns a composer for a term of the sum. Its random numbers are its own.
 func (c *Composer) term(i int) *Composer {
 	term := &Composer{ctx: c.ctx, parts: c.parts, embedding: c.embedding, within: fmt.Sprintf(", term %d", i+1)}
-	term.parts.Spec, term.parts.Kept = c.parts.Spec.Term(i), nil
+	if term.parts.Spec = c.parts.Spec.Term(i); i != kept.Term(c.parts.Spec) {
+		term.parts.Kept = nil
+	}
 	term.keepsFeatures = c.parts.Spec.KeepFeatures(0)
 	return term
 }
