@@ -287,8 +287,8 @@ func (p Problem) check(s spec.Spec) error {
 		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
 	}
 	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target", s.Method)
-	complain(len(s.Terms) > 0 && p.Train.Rows == 0 && p.Shared > 0,
-		"%v scales its terms by their variances over the labelled rows or, without any, over the pool, but ranks hold shares of the pool", s)
+	complain(len(s.Terms) > 0 && p.Shared > 0 && (p.Train.Rows == 0 || len(p.Pending) > 0),
+		"%v scales its terms by their variances over labelled and pending rows or, without any, over the pool, but ranks hold shares of the pool", s)
 	for _, k := range s.BaseKernels() {
 		p.checkKernel(k, complain)
 	}

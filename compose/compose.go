@@ -179,10 +179,7 @@ func (c *Composer) members() int {
 // of each member. An ensemble leaves one kernel.
 func apply[T matrix.Float](c *Composer, members []kernel.Kernel[T], of maker[T], from, to int) ([]kernel.Kernel[T], error) {
 	train := trainIn[T](&c.parts)
-	explained := train // as far as no labels are needed
-	if len(c.parts.Pending) > 0 {
-		explained = matrix.Stack(train, candidatesIn[T](&c.parts, c.parts.Pending))
-	}
+	explained := withPending(&c.parts, train) // as far as no labels are needed
 	for place := from; place < to; place++ {
 		t := c.parts.Spec.Transforms[place]
 		todo := []kernel.Kernel[T]{nil} // an ensemble takes all members at once
@@ -216,6 +213,14 @@ func trainIn[T matrix.Float](p *Parts) matrix.Dense[T] {
 		return exact
 	}
 	return matrix.Converted[T](p.Train)
+}
+
+// withPending returns the labelled rows and then the pending ones.
+func withPending[T matrix.Float](p *Parts, train matrix.Dense[T]) matrix.Dense[T] {
+	if len(p.Pending) == 0 {
+		return train
+	}
+	return matrix.Stack(train, candidatesIn[T](p, p.Pending))
 }
 
 // candidatesIn returns some candidates in one kind of numbers.

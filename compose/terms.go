@@ -11,14 +11,14 @@ import (
 )
 
 // A weighted sum of kernels. With k_i the kernel of term i after its transformations, v_i the
-// mean of k_i(x, x) over the labelled rows and w_i its weight, the sum is
+// mean of k_i(x, x) over the labelled and the pending rows and w_i its weight, the sum is
 //
 //	k = Σ_i (w_i/v_i)·k_i,
 //
-// whose features are those of the terms side by side. Without labelled rows, the means are over
+// whose features are those of the terms side by side. Without such rows, the means are over
 // candidates that are spread evenly over the pool.
 
-// mostTypical is how many candidates stand for the labelled rows where there are none.
+// mostTypical is how many candidates stand for labelled rows where there are none.
 const mostTypical = 1024
 
 // sumOfTerms returns the sum of the terms of the spec, each of which made constructs.
@@ -58,10 +58,10 @@ func weighted[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense
 	return transform.ScaleBy(k, lambda*math.Sqrt(weight))
 }
 
-// typicalRows returns the labelled rows or, without any, some candidates.
+// typicalRows returns the labelled and the pending rows or, without any, some candidates.
 func typicalRows[T matrix.Float](p *Parts) matrix.Dense[T] {
-	if p.Train.Rows > 0 {
-		return trainIn[T](p)
+	if rows := withPending(p, trainIn[T](p)); rows.Rows > 0 {
+		return rows
 	}
 	n := max(p.Pool.Rows, p.Exact.Pool.Rows)
 	index := make([]int, min(n, mostTypical))
