@@ -154,3 +154,16 @@ func TestKeptFeaturesReportRows(t *testing.T) {
 		t.Errorf("the error is %v, not %v", err, want)
 	}
 }
+
+// TestKeptFeaturesOfATermAreItsOwn: a term of a sum draws other numbers than the same kernel alone, so
+// neither takes the features of the other.
+func TestKeptFeaturesOfATermAreItsOwn(t *testing.T) {
+	t.Parallel()
+	kept := &kept.Features{}
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "lcmd-tp:grad>sketch(40)+linear", "lcmd-tp:linear+grad>sketch(40)", "lcmd-tp:grad>sketch(40)"} {
+		p := keptProblem(t, 500)
+		want := mustSelect(t, spec.MustParse(text), p)
+		p.Kept = kept
+		sameBatch(t, text, mustSelect(t, spec.MustParse(text), p), want)
+	}
+}

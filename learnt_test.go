@@ -1,6 +1,7 @@
 package nextbatch_test
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -101,6 +102,25 @@ func TestWhatIsNotLearnt(t *testing.T) {
 		c.spoil(&p)
 		if _, err := nextbatch.Select(t.Context(), spec.MustParse(c.spec), p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.spec, err, c.want)
+		}
+	}
+}
+
+func init() {
+	spec.RegisterKernel(spec.KernelInfo{Name: "test-double", Description: "the inputs, in float64 alone", Space: spec.Explicit},
+		spec.KernelMaker{Double: func(_ context.Context, s spec.Source[float64]) (kernel.Kernel[float64], error) {
+			return kernel.NewLinear[float64](s.Inputs), nil
+		}})
+}
+
+// TestSumWithATermInDouble: one term in float64 alone has the whole sum in float64.
+func TestSumWithATermInDouble(t *testing.T) {
+	p := learntProblem(t)
+	p.Learnt.Processes = []kernel.Process{} // as good as none
+	for _, text := range []string{"lcmd-tp:grad>sketch(24)+2*test-double", "lcmd-tp:(test-double+matern>rff(8))>sketch(8)", "bait-f-p:(ll+test-double)>train"} {
+		checkRows(t, rowsOn(t, 2, spec.MustParse(text), p), p)
+		if n, err := nextbatch.Features(t.Context(), spec.MustParse(text), p, p.Pool); err != nil || n.Double.Rows != p.Pool.Rows {
+			t.Errorf("%s: %d rows in float64, %v", text, n.Double.Rows, err)
 		}
 	}
 }
