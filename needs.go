@@ -162,23 +162,24 @@ func (p *Plan) ensemble() network.Ensemble {
 // smaller lists changes to the request that would need less memory.
 func (p *Plan) smaller() (list []string) {
 	r := &p.request
-	sketch, name := 0, "" // the smallest sketch of the spec
-	for _, t := range r.Spec.Transforms {
-		info, width := t.Info(), int(t.Number)
-		if info.Projects && !info.DoubleOnly && (sketch == 0 || width < sketch) {
-			sketch, name = width, t.Name
+	var sketch spec.Transform // the smallest of the spec
+	for _, t := range r.Spec.AllTransforms() {
+		if info := t.Info(); info.Projects && !info.DoubleOnly && (sketch.Number == 0 || t.Number < sketch.Number) {
+			sketch = t
 		}
 	}
 	switch {
 	case !r.Spec.UsesKernel():
-	case sketch == 0 && r.OwnFeatures:
+	case sketch.Number == 0 && r.OwnFeatures:
 		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
-	case sketch == 0:
+	case sketch.Number == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
-	case sketch > 32 && name == spec.RandomFourier(0).Name:
-		list = append(list, fmt.Sprintf("fewer random features, such as rff(%d)", sketch/2))
-	case sketch > 32: // with fewer features, a kernel hardly distinguishes rows
-		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
+	case sketch.Number > 32: // with fewer features, a kernel hardly distinguishes rows
+		half := int(sketch.Number) / 2
+		if sketch.Info().Parameter.Even {
+			half -= half % 2
+		}
+		list = append(list, fmt.Sprintf("a smaller %s, such as %s(%d)", sketch.Name, sketch.Name, half))
 	}
 	if p.Networks > 1 {
 		list = append(list, "fewer networks")
