@@ -68,6 +68,7 @@ A grid in TOML, in which the settings are optional:
   sets = ["fried", "diamonds"]
   activations = ["relu"]
   specs = ["random", "lcmd-tp:grad>sketch(512)"]
+  learners = ["network"]
   compat = true
   splits = [0, 1, 2, 3, 4]
 ` + defaultsList() + `
