@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -47,6 +48,12 @@ func lacking(kind learner.Kind, s spec.Spec) string {
 		}
 	}
 	return ""
+}
+
+// alone reports whether the kernel of a method compares the members of a blend that has one.
+func alone(s spec.Spec, p nextbatch.Problem) bool {
+	return p.Learnt.Members != nil && p.Learnt.Members.Members() < 2 && s.UsesKernel() &&
+		slices.ContainsFunc(s.BaseKernels(), func(k spec.Kernel) bool { return k.Info().Members })
 }
 
 // ChoiceNote begins the note of a record that says what a blend consists of, and why.

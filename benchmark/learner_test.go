@@ -165,3 +165,18 @@ func TestLearnersSeeCategories(t *testing.T) {
 		t.Errorf("errors %+v, of targets %+v, dimension %v", last.Test, last.Targets, results[0].EffectiveDimension)
 	}
 }
+
+// TestSingleMember: with so few labels, trees are one member, whose predictions are no kernel.
+func TestSingleMember(t *testing.T) {
+	t.Parallel()
+	data, _ := storetest.Waves("")
+	run := benchmark.Run{DataSet: "waves", Activation: "relu", Spec: "trees, lcmd-tp:predictions", BatchSize: 4, Rounds: 1}
+	results, err := benchmark.Replay(t.Context(), data, storetest.Settings(), []benchmark.Run{run}, func(r benchmark.Record) {
+		if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "single member"); warned != (r.Round.Round == 0) || len(r.Picked) != r.Fallbacks {
+			t.Errorf("round %d: %q, %d fallbacks, %d rows", r.Round.Round, r.Warnings, r.Fallbacks, len(r.Picked))
+		}
+	})
+	if err != nil || len(results) != 2 {
+		t.Errorf("%d rounds, %v", len(results), err)
+	}
+}

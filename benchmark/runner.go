@@ -211,7 +211,13 @@ func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
 	}
 	_, method := SplitSpec(r.run.Spec) // the seed does not depend on the learner: by random selection, all get the same rows
 	p.Batch, p.Seed = r.run.BatchSize, r.settings.methodSeed(method, r.run.Split, r.next)
-	batch, err := nextbatch.Select(ctx, r.spec, p)
+	chosen := r.spec
+	if alone(r.spec, p) {
+		chosen, _ = spec.Parse(randomSpec)
+		rec.Fallbacks = p.Batch
+		rec.Warnings = append(rec.Warnings, "the blend has a single member, which has no predictions to compare with: the batch is random")
+	}
+	batch, err := nextbatch.Select(ctx, chosen, p)
 	if err != nil {
 		return err
 	}
@@ -226,7 +232,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
 	}
 	rec.Warnings = append(rec.Warnings, batch.Warnings...)
 	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
-	if !r.spec.UsesKernel() {
+	if !chosen.UsesKernel() {
 		return nil
 	}
 	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)
