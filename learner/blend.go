@@ -28,7 +28,8 @@ type blend struct {
 	rmse       float64 // out of fold
 	intervals  conformal.Intervals
 	scores     []float64          // R_i of the intervals, in ascending order
-	residuals  []network.Residual // not saved
+	residuals  []network.Residual // not saved, nor are the deviations predicted for them
+	deviations []float64
 }
 
 // Candidate is what became of a learner.
@@ -152,6 +153,9 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 	b.rmse, b.factor = conformal.RootMeanSquare(errors), 1
 	if size := conformal.RootMeanSquare(stds); size > 0 {
 		b.factor = b.rmse / size
+	}
+	for _, s := range stds {
+		b.deviations = append(b.deviations, s*b.factor)
 	}
 	b.learnIntervals(t.Folds[:folds], rows, means, stds, labels)
 }

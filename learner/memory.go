@@ -13,7 +13,7 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 	if k != TreesOnly && rows <= gp.MostLabels {
 		models := 1.0
 		if rows < fewForOneProcess {
-			models += mostFolds
+			models += DefaultFolds
 		}
 		one := 8 * n * (n + float64(inputs))
 		fit, keep = atMost(3*one), atMost(models*one)

@@ -28,7 +28,7 @@ var (
 func TestBlendOnRealTables(t *testing.T) {
 	candidates := []Learner{Process{}, ExtraTrees{}, Boosting{}}
 	if *nets {
-		candidates = append(candidates, Network{network.Options{Config: smooth()}})
+		candidates = append(candidates, Network{Options: network.Options{Config: smooth()}})
 	}
 	sums, count := make([]float64, len(candidates)+1), 0
 	for _, file := range realTables(t) {
