@@ -174,7 +174,7 @@ type resultsFile struct {
 }
 
 func readResults(ctx context.Context, path string) (file resultsFile, err error) {
-	if !isDatabase(path) && slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) }) {
+	if !isDatabase(path) && isTableFile(path) {
 		return readExported(ctx, path)
 	}
 	store, err := openResults(ctx, path)
