@@ -30,6 +30,20 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 	return fit + keep, keep
 }
 
+// PredictionMemory forecasts the bytes that a blend takes to predict rows: itself, the rows as its members take
+// them, their predictions, and the covariances of a block of rows.
+func (m *Model) PredictionMemory(rows int) int64 {
+	b := m.blended
+	var c network.Config
+	if own := m.Ensemble(); own != nil {
+		c.Architecture = own[0].Architecture()
+	}
+	inputs, n := len(b.inputs.Mean), float64(rows)
+	_, itself := Memory(b.kind, c, inputs, b.rows)
+	const copies, numbers, block = 4 + 8 + 4, 8 * 2 * (MostCandidates + 1), 8 * 2 * 512
+	return itself + atMost(n*copies*float64(inputs)+n*numbers*float64(len(b.targets))+block*float64(b.rows))
+}
+
 func atMost(v float64) int64 { return int64(math.Min(v, 1<<60)) }
 
 // Growth returns how much longer a blend takes with so many times the labels.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -163,9 +164,12 @@ func (f *networkFlags) given() (names []string) {
 	return names
 }
 
-// checkModel rejects training flags beside a network that has been trained.
+// checkModel rejects training flags beside a model that has been trained.
 func (f *networkFlags) checkModel(model string) error {
 	given := f.given()
+	if f.flags.Changed("learner") {
+		given = append([]string{"--learner"}, given...)
+	}
 	if model == "" || len(given) == 0 {
 		return nil
 	}
@@ -173,7 +177,7 @@ func (f *networkFlags) checkModel(model string) error {
 	if len(given) > 1 {
 		set = "set"
 	}
-	return usagef("%s %s the training of a network, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
+	return usagef("%s %s the training of a model, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
 		listed(given), set, model, listed(given))
 }
 
@@ -214,9 +218,9 @@ func (f *networkFlags) registerMembers() {
 	f.flags.IntVar(&f.Members, "ensemble", f.Members, "networks to train; 0 means as many as the method uses")
 }
 
-// registerLearner registers --learner, whose default is auto.
+// registerLearner registers --learner. Its default is what is there already, or auto.
 func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
-	*to = learner.Auto
+	*to = cmp.Or(*to, learner.Auto)
 	flags.StringVar((*string)(to), "learner", string(*to), "model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
 }
 
@@ -326,7 +330,8 @@ func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progres
 		}
 		p.warn(wrong.Error())
 	}
-	o.Network.Progress, o.Network.Targets = p.epoch(o.Network.Members), rows.Targets
+	p.sayDevice(ctx, o.Kind)
+	o.Network.Progress, o.Network.Targets, o.Shown = p.epoch(o.Network.Members), rows.Targets, p.fitting()
 	model, err := learner.Fit(ctx, nextbatch.Sample(rows), o)
 	p.done()
 	if model == nil {
@@ -340,6 +345,9 @@ func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progres
 	}
 	if note := model.TrainingNote(); note != "" {
 		p.warn(note)
+	}
+	for k := range model.Targets() {
+		p.warn(model.Target(k).Notes()...)
 	}
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") { // one for each network
