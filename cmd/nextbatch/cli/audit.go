@@ -14,7 +14,6 @@ import (
 	"github.com/nextbatch/nextbatch/audit"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -223,8 +222,7 @@ func (a *auditing) check() (err error) {
 func (a *auditing) read(ctx context.Context) error {
 	table, rows, err := a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
 		if a.learner.Blends() {
-			fit, _ := learner.Memory(a.learner, a.config, z.Inputs, z.Train)
-			return a.columns.memory.admit("fitting a blend", footprint.Resident(table.Bytes()+rowBytes(z)+fit), "fewer rows")
+			return a.columns.memory.admit("fitting a model", blendNeed(table, z, a.learner, a.config, 1), "--learner trees", "fewer rows")
 		}
 		return a.columns.memory.admit("training a network", trainingNeed(table, z, a.config, 1, 0), "narrower layers (--hidden)", "fewer rows")
 	})
