@@ -167,8 +167,8 @@ func (f *networkFlags) given() (names []string) {
 // checkModel rejects training flags beside a model that has been trained.
 func (f *networkFlags) checkModel(model string) error {
 	given := f.given()
-	if f.flags.Changed("learner") {
-		given = append([]string{"--learner"}, given...)
+	if model != "" && f.flags.Changed("learner") {
+		return usagef("--learner says what to fit, but --model %s has been fitted: leave one of them out", model)
 	}
 	if model == "" || len(given) == 0 {
 		return nil
@@ -177,7 +177,7 @@ func (f *networkFlags) checkModel(model string) error {
 	if len(given) > 1 {
 		set = "set"
 	}
-	return usagef("%s %s the training of a model, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
+	return usagef("%s %s the training of a network, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
 		listed(given), set, model, listed(given))
 }
 

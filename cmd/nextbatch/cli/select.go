@@ -326,7 +326,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	}
 	s.request = s.request.WithDefaults()
 	s.request.Admit = func(bytes int64, less ...string) error {
-		return s.columns.memory.admit(s.request.Spec.String(), bytes, less...)
+		return s.columns.memory.admit(s.request.WithDefaults().Spec.String(), bytes, less...)
 	}
 	return nil
 }
@@ -402,7 +402,7 @@ func (s *selecting) warnOfIdleFlags() {
 	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
 		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, listed(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
 	}
-	if s.net.flags.Changed("learner") && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
+	if s.net.flags.Changed("learner") && s.method != "" && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
 		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))
 	}
 	if s.columns.random != "" && s.request.Model != nil {
