@@ -142,7 +142,7 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 		for _, one := range result.each() {
 			fmt.Fprintf(out, "%s\n", one.Answer)
 			if one.Learner != "" {
-				fmt.Fprintln(out, strings.Join(words.Wrap("learner  "+one.Learner, terminalWidth), "\n"))
+				fmt.Fprintf(out, "learner  %s\n", one.Learner)
 			}
 			fmt.Fprintln(out)
 			if a.out != "" {
