@@ -101,6 +101,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	q, rows := a.question, a.rows
 	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets, Rows: rows.TrainRows, Encoder: rows.Encoder}
 	q.Unlabelled, q.Fitting = rows.Pool, a.progress.fitting()
+	a.progress.sayDevice(ctx, a.learner)
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
 		if warnings := benchmark.Troubles(r); len(warnings) > 0 {

@@ -90,6 +90,7 @@ again before you change it.`,
 func (a *auditing) compute(ctx context.Context) (*answer, error) {
 	o := audit.Options{Learner: a.learner, Network: network.Options{Config: a.config, Columns: &a.rows.Encoder, Targets: a.rows.Targets}, Folds: a.folds, Repeats: a.repeats}
 	a.watch(&o)
+	a.progress.sayDevice(ctx, a.learner)
 	reports, err := audit.Labels(ctx, nextbatch.Sample(a.rows), o)
 	a.progress.done()
 	if ctx.Err() != nil {
