@@ -404,6 +404,9 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 
 func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
 	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{sentence(r.Answer) + ". " + sentence(r.Because) + "."}}
+	for _, m := range a.Chosen {
+		page.Intro = append(page.Intro, strings.TrimSpace("Learner "+m.Target)+": "+m.Learner+".")
+	}
 	page.Warnings = r.Warnings
 	advice := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
 	if a.Comparison != nil {
