@@ -261,7 +261,7 @@ func (r *replay) runs(specs []string) (runs []Run) {
 }
 
 func (r *replay) run(ctx context.Context, runs []Run) (Results, error) {
-	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: cmp.Or(r.sizes.Valid, NoValidation), Hidden: r.Hidden, Epochs: r.Epochs, Weights: r.Weights, Blend: r.blend}
+	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: cmp.Or(r.sizes.Valid, NoValidation), Hidden: r.Hidden, Epochs: r.Epochs, Weights: r.Weights, Blend: r.blend, noDimension: r.Learner.Blends()}
 	results, err := Replay(ctx, r.data, s, runs, func(record Record) {
 		r.done++
 		if r.Progress != nil {

@@ -264,8 +264,8 @@ func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
 	}
 	rec.Warnings = append(rec.Warnings, batch.Warnings...)
 	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
-	if inMemory := r.starts != nil; !r.spec.UsesKernel() || inMemory && r.run.Learner().Blends() {
-		return nil // advice needs no effective dimension, which takes as long as the selection
+	if !r.spec.UsesKernel() || r.settings.noDimension {
+		return nil
 	}
 	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)
 	if err != nil {

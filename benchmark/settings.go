@@ -29,6 +29,8 @@ type Settings struct {
 	// Blend is how blends are fitted, apart from their kind and their networks. Stores do not keep it.
 	Blend learner.Options `json:"-" toml:"-"`
 
+	noDimension bool // rounds need no effective dimension, which takes as long as the selection
+
 	// Trainer trains the networks; nil means network.OnDevice. Stores do not keep it.
 	Trainer network.Trainer `json:"-" toml:"-"`
 }
