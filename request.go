@@ -191,8 +191,16 @@ func (r *Request) defaultSpec() string {
 	if r.Model != nil {
 		kind = r.Model.Kind()
 	}
+	if r.Foreign != nil {
+		return spec.Default
+	}
+	return DefaultSpec(kind, r.labels(learner.MostForProcess+1))
+}
+
+// DefaultSpec returns the method for a learner and a number of labelled rows.
+func DefaultSpec(kind learner.Kind, labels int) string {
 	switch {
-	case r.Foreign != nil || !kind.Blends() || r.labels(learner.MostForProcess+1) > learner.MostForProcess:
+	case !kind.Blends() || labels > learner.MostForProcess:
 		return spec.Default
 	case kind == learner.TreesOnly:
 		return TreesSpec

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -114,7 +115,9 @@ func (m *learnt) fitted(ctx context.Context, kind learner.Kind, o network.Option
 		X: rows.SelectRows(m.labelled), Y: matrix.Converted[float64](m.task.y.SelectRows(m.labelled)).Data,
 		Targets: m.task.y.Cols, Unlabelled: rows.SelectRows(m.pool),
 	}
-	model, err := learner.Fit(ctx, s, learner.Options{Kind: kind, Network: o})
+	how := m.settings.Blend
+	how.Kind, how.Network = kind, o
+	model, err := learner.Fit(ctx, s, how)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -131,11 +134,24 @@ func (m *learnt) fitted(ctx context.Context, kind learner.Kind, o network.Option
 
 // options returns how networks are fitted.
 func (m *learnt) options() network.Options {
-	o := network.Options{Config: m.settings.network(m.run.Activation, m.run.Split, m.next), Trainer: m.settings.Trainer, Targets: m.task.targets}
-	if e := m.task.data.Encoder; len(e.Numeric)+len(e.Categories)+len(e.Times) > 0 { // the rows come from a table
-		o.Columns = &e
+	return network.Options{
+		Config: m.settings.network(m.run.Activation, m.run.Split, m.next), Trainer: m.settings.Trainer,
+		Targets: m.task.targets, Columns: columnsOf(m.task.data),
 	}
-	return o
+}
+
+// columnsOf returns how rows were encoded that come from a table, and nil for others.
+func columnsOf(data *dataset.Regression) *dataset.Encoder {
+	if e := &data.Encoder; len(e.Numeric)+len(e.Categories)+len(e.Times) > 0 {
+		return e
+	}
+	return nil
+}
+
+func (m *learnt) of(r *runner) roundModel {
+	other := *m
+	other.runner = r
+	return &other
 }
 
 func (m *learnt) predict(ctx context.Context) (matrix.Dense[float32], error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -32,10 +33,11 @@ type runner struct {
 	spec     spec.Spec
 	settings Settings
 	task     *task
-	labelled []int     // rows of the data set, in the order of labelling
-	pool     []int     // rows of the data set, in the order of the split
-	next     int       // the next round
-	clock    time.Time // when the round started
+	labelled []int              // rows of the data set, in the order of labelling
+	pool     []int              // rows of the data set, in the order of the split
+	next     int                // the next round
+	clock    time.Time          // when the round started
+	starts   map[startKey]start // of the split, to share; nil if every run fits its own
 }
 
 // newRunner resumes a run after the given rounds.
@@ -117,10 +119,42 @@ type roundModel interface {
 	predict(ctx context.Context) (matrix.Dense[float32], error)
 	// problem returns labelled rows and pool as a method sees them.
 	problem(ctx context.Context) (nextbatch.Problem, error)
+	// of returns the same model for another run whose labelled rows are the same.
+	of(r *runner) roundModel
 }
 
-// fit fits the model of a round from scratch.
+// fit fits the model of a round from scratch, or takes that of another run for the first round.
 func (r *runner) fit(ctx context.Context, rec *Record) (roundModel, error) {
+	if r.starts == nil || r.next > 0 {
+		return r.fitAnew(ctx, rec)
+	}
+	key := startKey{r.run.Learner(), r.spec.Members()}
+	if key.learner.Blends() {
+		key.networks = r.spec.Networks()
+	}
+	if had, ok := r.starts[key]; ok {
+		rec.Warnings = append(rec.Warnings, had.warnings...)
+		return had.model.of(r), nil
+	}
+	m, err := r.fitAnew(ctx, rec)
+	if err == nil {
+		r.starts[key] = start{m, slices.Clone(rec.Warnings)}
+	}
+	return m, err
+}
+
+// start is the model of the first round of a split. Methods that use as many networks have the same.
+type start struct {
+	model    roundModel
+	warnings []string
+}
+
+type startKey struct {
+	learner  learner.Kind
+	networks int
+}
+
+func (r *runner) fitAnew(ctx context.Context, rec *Record) (roundModel, error) {
 	if r.run.Learner().Blends() || r.settings.Valid == NoValidation {
 		return r.learn(ctx, rec)
 	}
@@ -134,6 +168,10 @@ type paperNetworks struct {
 	*runner
 	networks network.Ensemble
 	x, y     matrix.Dense[float32] // labelled rows
+}
+
+func (n *paperNetworks) of(r *runner) roundModel {
+	return &paperNetworks{r, n.networks, n.x, n.y}
 }
 
 func (n *paperNetworks) predict(ctx context.Context) (matrix.Dense[float32], error) {
@@ -232,7 +270,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
 	}
 	rec.Warnings = append(rec.Warnings, batch.Warnings...)
 	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
-	if !chosen.UsesKernel() {
+	if !chosen.UsesKernel() || r.settings.noDimension {
 		return nil
 	}
 	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -24,6 +25,11 @@ type Settings struct {
 	// Weights are those of several targets in the kernels of the networks and in kernels that
 	// are fitted to labels; nil means 1 for each. Data sets must have as many targets.
 	Weights []float64 `json:"weights,omitempty" toml:"weights"`
+
+	// Blend is how blends are fitted, apart from their kind and their networks. Stores do not keep it.
+	Blend learner.Options `json:"-" toml:"-"`
+
+	noDimension bool // rounds need no effective dimension, which takes as long as the selection
 
 	// Trainer trains the networks; nil means network.OnDevice. Stores do not keep it.
 	Trainer network.Trainer `json:"-" toml:"-"`
