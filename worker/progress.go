@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/wire"
 )
@@ -37,14 +38,28 @@ func (c *call) picking(p nextbatch.Progress) {
 }
 
 // training returns a function that reports epochs, counted over the networks and over
-// the folds of cross-fitting.
-func (c *call) training(networks func() int) func(network.Epoch) {
+// the folds of cross-fitting. An epoch tells how many folds a blend trains networks for.
+func (c *call) training(networks func(network.Epoch) int) func(network.Epoch) {
 	var mu sync.Mutex
 	done := 0
 	return func(e network.Epoch) {
 		mu.Lock()
 		defer mu.Unlock()
 		done++
-		c.report(wire.Progress{Stage: "training", Done: done, Of: e.Of * networks()})
+		of := e.Of * networks(e)
+		c.report(wire.Progress{Stage: "training", Done: min(done, of), Of: of})
+	}
+}
+
+// fitting returns a function that reports which model of a blend is being fitted: a stage for each learner but the network,
+// whose epochs are reported. The last of them is that of all rows, where there is one for each fold.
+func (c *call) fitting() func(learner string, fold, folds int) {
+	begun := map[string]int{}
+	return func(name string, _, folds int) {
+		if name == (learner.Network{}).Name() {
+			return
+		}
+		c.report(wire.Progress{Stage: "fitting " + name, Done: begun[name] % (folds + 1), Of: folds + 1})
+		begun[name]++
 	}
 }
