@@ -144,9 +144,7 @@ func (p *Plan) readFeatures(context.Context) error {
 		p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = r.Features.Train, r.Features.Pool, r.Features.Aims
 	}
 	p.problem.Shared, p.problem.RowName = r.Shared, r.RowName
-	if r.Spec.Kernel.Info().Members {
-		p.problem.Learnt.Members = predicted(p.problem.Pool.Cols)
-	}
+	p.problem.Learnt.Members = predicted(p.problem.Pool.Cols)
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
