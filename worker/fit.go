@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -90,7 +91,11 @@ func (b fitBody) check() error {
 	if err := b.Learner.Check("learner"); err != nil {
 		return refuse("%v", err)
 	}
+	usual := network.DefaultChoice()
+	networks := b.Members > 1 || b.Epochs != usual.Epochs || b.Activation != usual.Activation || b.Hidden != nil && !slices.Equal(b.Hidden, usual.Hidden)
 	switch blends := b.Learner.Blends(); {
+	case networks && blends && b.Learner != learner.Auto:
+		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
 	case blends && (b.Folds != nil || b.Holdout != nil):
 		return refuse("folds and holdout are of a network alone, while the learner %s holds every row out once: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:

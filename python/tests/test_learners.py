@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from conftest import command
 
 pytest.importorskip("sklearn", minversion="1.6")
 from sklearn.base import BaseEstimator, RegressorMixin, clone  # noqa: E402
@@ -120,6 +121,19 @@ def test_select_with_own_learners(linear):
     np.testing.assert_array_equal(again.predictions, one.predictions)
 
 
+@pytest.mark.parametrize("settings", [SMALL, {"learner": "trees"}, {"learner": "gp"}])
+def test_select_equals_command_line(linear, tmp_path, settings):
+    X, y = linear
+    table = np.c_[X, np.where(np.arange(len(y)) < 30, y, np.nan)]
+    np.savetxt(tmp_path / "table.csv", table, delimiter=",", header="x0,x1,x2,x3,x4,y", comments="", fmt="%.17g")
+    lines = (tmp_path / "table.csv").read_text().replace("nan", "")
+    (tmp_path / "table.csv").write_text(lines)
+    flags = ["--hidden", "8", "--epochs", "4"] if settings is SMALL else ["--learner", settings["learner"]]
+    want = command("select", str(tmp_path / "table.csv"), "--target", "y", "-n", "6", "--seed", "3", *flags)
+    got = nextbatch.select(X, table[:, -1], n=6, seed=3, **settings)
+    assert got.indices.tolist() == want["indices"] and got.learner == want["learner"] and got.method == want["spec"]
+
+
 @pytest.mark.filterwarnings("ignore")  # of missing inputs, and of the budget
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_own_learners_of_frames(columns, library):
@@ -147,6 +161,8 @@ class Fails(Remembers):
     [
         ({"learner": "oracle"}, "learner is auto, network, gp or trees"),
         ({"learner": "auto", "folds": 3}, "of a network alone"),
+        ({"learner": "gp", "epochs": 3}, "of networks, which the learner gp has none of"),
+        ({"learner": "trees", "ensemble": 2}, "of networks, which the learner trees has none of"),
         ({"learner": "auto", "holdout": 0.1}, "of a network alone"),
         ({"learner": "network", "learners": [Ridge()]}, "choose the learner auto"),
         ({"learners": [Ridge]}, "estimators with fit and predict"),
