@@ -52,14 +52,23 @@ func (c *call) training(networks func(network.Epoch) int) func(network.Epoch) {
 }
 
 // fitting returns a function that reports which model of a blend is being fitted: a stage for each learner but the network,
-// whose epochs are reported. The last of them is that of all rows, where there is one for each fold.
+// whose epochs are reported. Most learners fit a model for each fold and one for all rows; some need fewer. A stage is complete when the
+// next begins.
 func (c *call) fitting() func(learner string, fold, folds int) {
-	begun := map[string]int{}
+	stage, begun := "", 0
 	return func(name string, _, folds int) {
+		all := folds + 1
+		if next := "fitting " + name; next != stage {
+			if stage != "" {
+				c.report(wire.Progress{Stage: stage, Done: all, Of: all})
+			}
+			stage, begun = next, 0
+		}
 		if name == (learner.Network{}).Name() {
+			stage = ""
 			return
 		}
-		c.report(wire.Progress{Stage: "fitting " + name, Done: begun[name] % (folds + 1), Of: folds + 1})
-		begun[name]++
+		c.report(wire.Progress{Stage: stage, Done: begun % all, Of: all})
+		begun++
 	}
 }
