@@ -184,7 +184,7 @@ func (p *Plan) smaller() (list []string) {
 	if p.Networks > 1 {
 		list = append(list, "fewer networks")
 	}
-	if p.Networks > 0 {
+	if p.Networks > 0 || r.Learner == learner.Auto && r.fits() {
 		list = append(list, "narrower layers ("+r.named("Network.Architecture.Hidden")+")")
 	}
 	return append(list, "fewer candidates")

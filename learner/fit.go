@@ -70,6 +70,9 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 	if len(candidates) > MostCandidates {
 		return nil, fmt.Errorf("there are %d learners; a blend takes up to %d", len(candidates), MostCandidates)
 	}
+	if name := repeated(candidates); name != "" {
+		return nil, fmt.Errorf("there are two learners %q", name)
+	}
 	m := newBlended(t, o)
 	if err := m.fit(ctx, t, candidates); err != nil {
 		return nil, err
