@@ -214,6 +214,29 @@ func (f *networkFlags) registerMembers() {
 	f.flags.IntVar(&f.Members, "ensemble", f.Members, "networks to train; 0 means as many as the method uses")
 }
 
+// registerLearner registers --learner, whose default is auto.
+func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
+	*to = learner.Auto
+	flags.StringVar((*string)(to), "learner", string(*to), "model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
+}
+
+// checkLearner reports a learner that there is not, and flags of networks beside one that trains none.
+func (f *networkFlags) checkLearner(kind learner.Kind) error {
+	if err := kind.Check("--learner"); err != nil {
+		return usageError{err}
+	}
+	given := f.given()
+	if len(given) == 0 || kind == learner.Auto || !kind.Blends() {
+		return nil
+	}
+	set := "sets"
+	if len(given) > 1 {
+		set = "set"
+	}
+	return usagef("%s %s the training of a network, but --learner %s trains none: leave %s out, or choose --learner %s or %s",
+		listed(given), set, kind, listed(given), learner.NetworkAlone, learner.Auto)
+}
+
 // limitFlags are limits of a batch.
 type limitFlags struct {
 	nextbatch.Limits
