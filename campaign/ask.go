@@ -44,6 +44,7 @@ type Ask struct {
 	Trainer  network.Trainer                         // nil means network.OnDevice, without a device network.Resumable
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
 	Fitting  func(learner string, fold, folds int)   // called before each fit of a model of a blend, unless nil
+	Compared func(models int)                        // called after each model of MeasureGain, with how many have been fitted, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
 	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means SettingOf.
@@ -68,6 +69,7 @@ func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
 type Batch struct {
 	AskEvent
 	Result   *nextbatch.Result // of the selection, in the order of Rows
+	Learner  learner.Kind      // of the settings
 	Kept     bool              // no model was fitted: the one of an earlier ask was used
 	Repeated bool              // the request was made before; this is the batch of that time
 }
@@ -117,7 +119,7 @@ func (c *Campaign) askedBefore(ctx context.Context, by call) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch := &Batch{AskEvent: askEvent(event), Repeated: true}
+	batch := &Batch{AskEvent: askEvent(event), Learner: s.Settings.Learner, Repeated: true}
 	if err := json.Unmarshal(raw, &batch.Result); err != nil {
 		return nil, fmt.Errorf("blob %q: %w", event.Asked.Result, err)
 	}
@@ -157,7 +159,7 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Kept: chosen.kept}, nil
+		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Learner: s.Settings.Learner, Kept: chosen.kept}, nil
 	}
 }
 

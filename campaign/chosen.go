@@ -1,6 +1,11 @@
 package campaign
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/nextbatch/nextbatch/learner"
 )
 
@@ -9,6 +14,22 @@ type Chosen struct {
 	Learner    string              `json:"learner"`    // in a line: the weights, and why
 	Error      float64             `json:"error"`      // root mean square of the blend on held-out labelled rows
 	Candidates []learner.Candidate `json:"candidates"` // what was tried
+}
+
+// Weights are those of the blend in a few words, the largest first.
+func (c Chosen) Weights() string {
+	var weighted []learner.Candidate
+	for _, one := range c.Candidates {
+		if one.Weight > 0 {
+			weighted = append(weighted, one)
+		}
+	}
+	slices.SortStableFunc(weighted, func(a, b learner.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
+	var texts []string
+	for _, one := range weighted {
+		texts = append(texts, fmt.Sprintf("%.2f %s", one.Weight, one.Name))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // chosenBy returns what a model chose for each target; nil for a network alone.

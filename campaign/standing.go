@@ -228,13 +228,21 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 		return err
 	}
 	a.Trainer = c.trainer(ctx, a)
+	models := 0
 	outcomes, found := s.Outcomes(), map[string]*Gain{}
 	for i, name := range s.Created.Targets {
 		curve, err := fitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
 		if err != nil {
 			return err
 		}
-		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve, rows.trainOn(s, i, a)); err != nil {
+		train := rows.trainOn(s, i, a)
+		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve, func(ctx context.Context, learn, test []int64) ([]float64, error) {
+			list, err := train(ctx, learn, test)
+			if models++; a.Compared != nil {
+				a.Compared(models)
+			}
+			return list, err
+		}); err != nil {
 			return err
 		}
 	}

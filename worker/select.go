@@ -54,7 +54,7 @@ type selectBody struct {
 // arguments maps the fields of a request to the arguments of the Python functions.
 var arguments = map[string]string{
 	"Batch": "n", "Spec": "method", "TargetColumns": "y", "Weights": "weights", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
-	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
+	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble", "Learner": "learner",
 	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
 	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
 	"GroupIsInput": "group_input", "Aims": "target", "Network.Architecture.Hidden": "hidden",

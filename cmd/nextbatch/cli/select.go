@@ -245,7 +245,7 @@ func requestError(err error) error {
 // flagNames maps the fields of a request to their flags.
 var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
-	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
+	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble", "Learner": "--learner",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
 	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
 	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation", "Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
