@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { learnerClass, learnerName, learnerOf, seen, shares, spread } from './learners'
+import { learnerClass, learnerName, learnerOf, seen, shares, spread, weightText } from './learners'
 import type { Fitted } from './types'
 
 const fitted = (ask: number, weights: Record<string, number>): Fitted => ({
@@ -26,4 +26,8 @@ test('a long history is thinned out, and keeps its ends', () => {
   const some = spread(list, 30)
   expect([some.length, some[0], some.at(-1), new Set(some).size]).toEqual([30, 0, 99, 30])
   expect(spread([1, 2], 30)).toEqual([1, 2])
+})
+
+test('a small weight is not none', () => {
+  expect([0, .001, .306, 1].map(weightText)).toEqual(['0 %', '< 1 %', '31 %', '100 %'])
 })

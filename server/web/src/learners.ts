@@ -20,6 +20,11 @@ export function shares(f: Fitted): Share[] {
 
 const names: Record<string, string> = { 'gp': 'Gaussian process', 'extra-trees': 'extra trees', 'boosting': 'gradient boosting', 'network': 'networks' }
 
+/** A weight in whole per cent; a small one is not none. */
+export function weightText(weight: number): string {
+  return weight > 0 && weight < .005 ? '< 1 %' : `${Math.round(100 * weight)} %`
+}
+
 /** What people call a candidate of a blend. */
 export const learnerName = (name: string) => names[name] ?? name
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api'
-import { count, many, number, percent } from '../format'
-import { learnerClass, learnerName, learnerOf, learners, seen, shares, spread } from '../learners'
+import { count, many, number } from '../format'
+import { learnerClass, learnerName, learnerOf, learners, seen, shares, spread, weightText } from '../learners'
 import type { Campaign, Fitted, Session, TargetStanding } from '../types'
 import { ProblemNote } from './notice'
 
@@ -67,7 +67,7 @@ function Now({ f }: { f: Fitted }) {
       <div class="mixed wide" aria-hidden="true"><Parts f={f} /></div>
       <ul class="counts small">
         {[...shares(f)].sort((a, b) => b.weight - a.weight).map(s => (
-          <li key={s.name}><span class={`dot ${learnerClass(s.name)}`} />{learnerName(s.name)}<span class="number">{percent(s.weight)}</span></li>
+          <li key={s.name}><span class={`dot ${learnerClass(s.name)}`} />{learnerName(s.name)}<span class="number">{weightText(s.weight)}</span></li>
         ))}
       </ul>
       <details class="small">
@@ -100,7 +100,7 @@ function History({ list }: { list: Fitted[] }) {
     <>
       <h3>How it changed</h3>
       <div class="strips" role="img" aria-label={`Weights of the learners in ${many(list.length, 'model')}; the table below has the numbers`}>
-        {shown.map(f => <div key={f.ask} class="mixed tall" title={`ask ${f.ask}, ${many(f.labels, 'label')}: ${shares(f).map(s => `${learnerName(s.name)} ${percent(s.weight)}`).join(', ')}`}><Parts f={f} /></div>)}
+        {shown.map(f => <div key={f.ask} class="mixed tall" title={`ask ${f.ask}, ${many(f.labels, 'label')}: ${shares(f).map(s => `${learnerName(s.name)} ${weightText(s.weight)}`).join(', ')}`}><Parts f={f} /></div>)}
       </div>
       <p class="ends faint small"><span>{many(first.labels, 'label')}</span><span>{count(last.labels)}</span></p>
       <details class="small">
@@ -110,7 +110,7 @@ function History({ list }: { list: Fitted[] }) {
             <thead><tr><th class="number">Ask</th><th class="number">Labels</th>{seen(list).map(name => <th key={name} class="number">{learnerName(name)}</th>)}</tr></thead>
             <tbody>{list.map(f => (
               <tr key={f.ask}><td class="number">{count(f.ask)}</td><td class="number">{count(f.labels)}</td>
-                {seen(list).map(name => <td key={name} class="number">{percent(f.candidates.find(c => c.name === name)?.weight ?? 0)}</td>)}</tr>
+                {seen(list).map(name => <td key={name} class="number">{weightText(f.candidates.find(c => c.name === name)?.weight ?? 0)}</td>)}</tr>
             ))}</tbody>
           </table>
         </div>
