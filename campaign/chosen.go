@@ -16,11 +16,11 @@ type Chosen struct {
 	Candidates []learner.Candidate `json:"candidates" doc:"what was tried"`
 }
 
-// Weights are those of the blend in a few words, the largest first.
+// Weights are those of the blend in a few words, the largest first. Those below half a per cent are left out.
 func (c Chosen) Weights() string {
 	var weighted []learner.Candidate
 	for _, one := range c.Candidates {
-		if one.Weight > 0 {
+		if one.Weight >= 0.005 {
 			weighted = append(weighted, one)
 		}
 	}
