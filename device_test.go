@@ -105,7 +105,7 @@ func TestBatchOnADevice(t *testing.T) {
 func TestFeaturesOnADevice(t *testing.T) {
 	on := device.With(t.Context(), &devicetest.Fake{})
 	p := smallProblem(t)
-	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(8)>train", "lcmd-tp:ll"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(8)>train", "lcmd-tp:ll", "lcmd-tp:grad>sketch(16)+0.5*linear", "bait-f-p:(0.1*linear+grad>sketch(8))>train"} {
 		s, counted := spec.MustParse(text), 0
 		p.Progress = func(done nextbatch.Progress) { counted = done.Done }
 		want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
@@ -158,6 +158,24 @@ func TestFeaturesThatADeviceDoesNotCompute(t *testing.T) {
 		_, err := nextbatch.Features(ctx, spec.MustParse("lcmd-tp:linear>sketch(16)"), p, far)
 		if bad := (*kernel.RowError)(nil); !errors.As(err, &bad) || bad.Row != 5 || bad.What != "feature" {
 			t.Errorf("the error is %v", err)
+		}
+	}
+	learnt := learntProblem(t)
+	for _, text := range learntSpecs {
+		if !strings.HasPrefix(text, "lcmd") && !strings.HasPrefix(text, "maxdist") {
+			continue // which the test card does not compute
+		}
+		batch, err := nextbatch.Select(on, spec.MustParse(text), learnt)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		ties := strings.Contains(text, ":leaf") // many rows are equally far, up to rounding
+		if want := mustSelect(t, spec.MustParse(text), learnt); !ties && !slices.Equal(batch.Rows(), want.Rows()) {
+			t.Errorf("%s: picked %v, on the CPU %v, %q", text, batch.Rows(), want.Rows(), batch.Warnings)
+		}
+		if all := strings.Join(batch.Warnings, "\n"); strings.Contains(text, "rff") && !strings.Contains(all, "the features were computed on the CPU, not on fake:0 test card") {
+			t.Errorf("%s: warnings %q", text, all)
 		}
 	}
 	p.Models = []nextbatch.Model{opaque{p.Models[0]}}

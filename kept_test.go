@@ -38,7 +38,7 @@ func keptProblem(t *testing.T, rows int) nextbatch.Problem {
 // last bit, while the pool grows by part of a block, and when only some rows are kept.
 func TestKeptFeatures(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train", "lcmd-tp:linear+2*grad>sketch(40)", "bait-f-p:(grad>sketch(40)+ll>sketch(24))>train"} {
 		s := spec.MustParse(text)
 		for _, kept := range []*kept.Features{{}, {Limit: 1 << 19}, {Limit: 1}} {
 			for _, rows := range []int{1500, 2300, 700, 2400} {
@@ -58,7 +58,7 @@ func TestKeptFeatures(t *testing.T) {
 // features that are computed, and those of new rows alone are computed.
 func TestKeptFeaturesInFile(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train", "lcmd-tp:linear+2*grad>sketch(40)", "bait-f-p:(grad>sketch(40)+ll>sketch(24))>train"} {
 		s, path := spec.MustParse(text), filepath.Join(t.TempDir(), "features")
 		for _, c := range []struct {
 			rows     int
@@ -152,5 +152,18 @@ func TestKeptFeaturesReportRows(t *testing.T) {
 	p.Kept = nil
 	if _, want := nextbatch.Select(context.Background(), s, p); err == nil || want == nil || err.Error() != want.Error() {
 		t.Errorf("the error is %v, not %v", err, want)
+	}
+}
+
+// TestKeptFeaturesOfATermAreItsOwn: a term of a sum draws other numbers than the same kernel alone, so
+// neither takes the features of the other.
+func TestKeptFeaturesOfATermAreItsOwn(t *testing.T) {
+	t.Parallel()
+	kept := &kept.Features{}
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "lcmd-tp:grad>sketch(40)+linear", "lcmd-tp:linear+grad>sketch(40)", "lcmd-tp:grad>sketch(40)"} {
+		p := keptProblem(t, 500)
+		want := mustSelect(t, spec.MustParse(text), p)
+		p.Kept = kept
+		sameBatch(t, text, mustSelect(t, spec.MustParse(text), p), want)
 	}
 }

@@ -1,6 +1,7 @@
 package nextbatch_test
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ var learntSpecs = []string{
 	"lcmd-tp:matern", "maxdet-p:matern>train", "bait-f-p:matern>rff(24)>train", "lcmd-tp:matern>rff(24)", "lcmd-tp:rbf>rff(24)", "maxdist-tp:laplace>scale>rff(24)",
 	"lcmd-tp:leaf", "maxdet-p:leaf>train", "lcmd-tp:leaf>sketch(24)", "bait-f-p:leaf>sketch(24)>train",
 	"lcmd-tp:predictions", "bait-f-p:predictions>train",
+	"lcmd-tp:grad>sketch(24)+0.5*matern>rff(24)", "bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train", "lcmd-tp:grad+0.5*matern", "lcmd-tp:grad>sketch(24)+0.5*matern",
+	"maxdet-p:(grad+0.5*matern+leaf)>train", "lcmd-tp:(grad+leaf)>sketch(24)", "bait-f-p:(ll>ens(2)+leaf)>sketch(24)>train", "kmeanspp-tp:(2*matern+rbf)>rff(24)",
+	"maxdet-p:(linear+nngp)>acs-grad", "frankwolfe-p:(predictions+linear)>acs-rf-hyper(8)",
 }
 
 // TestSelectFromWhatIsLearnt picks on one processor and on three.
@@ -99,5 +103,100 @@ func TestWhatIsNotLearnt(t *testing.T) {
 		if _, err := nextbatch.Select(t.Context(), spec.MustParse(c.spec), p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.spec, err, c.want)
 		}
+	}
+}
+
+func init() {
+	spec.RegisterKernel(spec.KernelInfo{Name: "test-double", Description: "the inputs, in float64 alone", Space: spec.Explicit},
+		spec.KernelMaker{Double: func(_ context.Context, s spec.Source[float64]) (kernel.Kernel[float64], error) {
+			return kernel.NewLinear[float64](s.Inputs), nil
+		}})
+}
+
+// TestSumWithATermInDouble: one term in float64 alone has the whole sum in float64.
+func TestSumWithATermInDouble(t *testing.T) {
+	p := learntProblem(t)
+	p.Learnt.Processes = []kernel.Process{} // as good as none
+	for _, text := range []string{"lcmd-tp:grad>sketch(24)+2*test-double", "lcmd-tp:(test-double+matern>rff(8))>sketch(8)", "bait-f-p:(ll+test-double)>train"} {
+		checkRows(t, rowsOn(t, 2, spec.MustParse(text), p), p)
+		if n, err := nextbatch.Features(t.Context(), spec.MustParse(text), p, p.Pool); err != nil || n.Double.Rows != p.Pool.Rows {
+			t.Errorf("%s: %d rows in float64, %v", text, n.Double.Rows, err)
+		}
+	}
+}
+
+// TestSumIsTheSumOfItsTerms adds the kernels of the terms up, each over its mean variance on the
+// labelled rows, or on the pool.
+func TestSumIsTheSumOfItsTerms(t *testing.T) {
+	p := learntProblem(t)
+	unlabelled := p
+	unlabelled.Train, unlabelled.Labels = matrix.Dense[float32]{}, matrix.Dense[float64]{}
+	for _, c := range []struct {
+		problem nextbatch.Problem
+		scale   matrix.Dense[float32]
+		head    string
+	}{
+		{p, p.Train, "maxdist-p:"}, {p, p.Train, "maxdet-p:"}, {unlabelled, p.Pool, "maxdist-p:"}, {unlabelled, p.Pool, "maxdet-p:"},
+	} {
+		rows := p.Pool.Slice(0, 9)
+		gram := func(text string, a, b matrix.Dense[float32]) matrix.Dense[float64] {
+			n, err := nextbatch.Gram(t.Context(), spec.MustParse(c.head+text), c.problem, a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n.Single.Rows > 0 {
+				return matrix.Converted[float64](n.Single)
+			}
+			return n.Double
+		}
+		want := matrix.New[float64](9, 9)
+		for text, weight := range map[string]float64{"grad": 1, "matern": 0.5, "leaf": 3} {
+			mean := 0.0
+			own := gram(text, c.scale, c.scale)
+			for i := range c.scale.Rows {
+				mean += own.At(i, i) / float64(c.scale.Rows)
+			}
+			for i, v := range gram(text, rows, rows).Data {
+				want.Data[i] += weight * v / mean
+			}
+		}
+		got := gram("grad+0.5*matern+3*leaf", rows, rows)
+		for i, w := range want.Data {
+			if math.Abs(got.Data[i]-w) > 1e-5*want.Data[0] {
+				t.Fatalf("%s: element %d is %v, want %v", c.head, i, got.Data[i], w)
+			}
+		}
+	}
+}
+
+// TestFeaturesOfASum: they are those of the terms side by side, with independent draws.
+func TestFeaturesOfASum(t *testing.T) {
+	p := learntProblem(t)
+	got, err := nextbatch.Features(t.Context(), spec.MustParse("lcmd-tp:matern>rff(16)+4*matern>rff(16)"), p, p.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Single.Cols != 32 {
+		t.Fatalf("%d features", got.Single.Cols)
+	}
+	for i := range p.Pool.Rows {
+		first, second, same := 0.0, 0.0, true
+		for j, v := range got.Single.Row(i)[:16] {
+			w := got.Single.At(i, 16+j)
+			first, second, same = first+float64(v*v), second+float64(w*w), same && math.Abs(float64(w-2*v)) < 1e-3
+		}
+		if math.Abs(first-1) > 1e-5 || math.Abs(second-4) > 1e-5 || same {
+			t.Fatalf("row %d: the variances are %v and %v, the draws the same: %v", i, first, second, same)
+		}
+	}
+}
+
+// TestSumOfADeadTerm: a term that is zero everywhere cannot be scaled, and the error names it.
+func TestSumOfADeadTerm(t *testing.T) {
+	p := learntProblem(t)
+	p.Learnt.Members = kerneltest.NewStumps(4, 3, 1) // all members predict the same
+	_, err := nextbatch.Select(t.Context(), spec.MustParse("lcmd-tp:linear+predictions"), p)
+	if err == nil || !strings.Contains(err.Error(), "term 2 (from 1) of the sum: scale: the kernel is degenerate") {
+		t.Error(err)
 	}
 }

@@ -158,21 +158,24 @@ func (p *Plan) ensemble() network.Ensemble {
 // smaller lists changes to the request that would need less memory.
 func (p *Plan) smaller() (list []string) {
 	r := &p.request
-	sketch := 0 // the smallest sketch of the spec
-	for _, t := range r.Spec.Transforms {
-		info, width := t.Info(), int(t.Number)
-		if info.Projects && !info.DoubleOnly && (sketch == 0 || width < sketch) {
-			sketch = width
+	var sketch spec.Transform // the smallest of the spec
+	for _, t := range r.Spec.AllTransforms() {
+		if info := t.Info(); info.Projects && !info.DoubleOnly && (sketch.Number == 0 || t.Number < sketch.Number) {
+			sketch = t
 		}
 	}
 	switch {
 	case !r.Spec.UsesKernel():
-	case sketch == 0 && r.OwnFeatures:
+	case sketch.Number == 0 && r.OwnFeatures:
 		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
-	case sketch == 0:
+	case sketch.Number == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
-	case sketch > 32: // with fewer features, a kernel hardly distinguishes rows
-		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
+	case sketch.Number > 32: // with fewer features, a kernel hardly distinguishes rows
+		half := int(sketch.Number) / 2
+		if sketch.Info().Parameter.Even {
+			half -= half % 2
+		}
+		list = append(list, fmt.Sprintf("a smaller %s, such as %s(%d)", sketch.Name, sketch.Name, half))
 	}
 	if p.Networks > 1 {
 		list = append(list, "fewer networks")

@@ -22,8 +22,12 @@ var pendingRows = []int{70, 3, 149, 20, 21}
 // pending.
 func TestPendingOfAllPublishedSpecs(t *testing.T) {
 	t.Parallel()
-	p := smallProblem(t)
-	for _, published := range spec.Published() {
+	p := learntProblem(t)
+	specs := spec.Published()
+	for _, text := range []string{"lcmd-tp:grad>sketch(512)+0.5*linear", "bait-f-p:(ll+2*matern>rff(512))>train", "maxdist-p:leaf>sketch(512)+predictions"} {
+		specs = append(specs, spec.MustParse(text))
+	}
+	for _, published := range specs {
 		s := small(t, published)
 		t.Run(s.String(), func(t *testing.T) {
 			q := p

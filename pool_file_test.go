@@ -24,6 +24,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -86,6 +87,7 @@ func TestOwnFeaturesInAFile(t *testing.T) {
 		"lcmd-tp:features", "maxdist-tp:features", "kmeanspp-tp:features", "greedy-kmeanspp-tp:features", "maxdiag:features", "frankwolfe-tp:features",
 		"maxdet-p:features", "maxdet-tp:features", "bait-f-p:features", "bait-fb-tp:features", "random",
 		"lcmd-tp:features>train", "maxdet-p:features>sketch(16)>train", "bait-f-p:features>scale", "lcmd-tp:features>sketch(32)", "maxdet-p:features>acs-rf(8)",
+		"lcmd-tp:features>sketch(16)+0.5*features", "bait-f-p:(features>sketch(16)+features)>train",
 	} {
 		s := spec.MustParse(text)
 		memory := nextbatch.Problem{Batch: 12, Seed: 3, Pending: []int{5, 77}}
@@ -142,8 +144,12 @@ func TestNetworkFeaturesInAFile(t *testing.T) {
 	for _, text := range []string{
 		"lcmd-tp:grad>sketch(64)", "lcmd-tp:grad", "maxdet-p:grad>sketch(64)>train", "bait-f-p:ll>train", "kmeanspp-tp:ll", "maxdet-p:grad>train",
 		"frankwolfe-p:grad>sketch(64)", "lcmd-tp:grad>ens(2)>sketch(64)", "maxdist-tp:linear", "maxdet-p:ntk",
+		"lcmd-tp:matern>rff(64)", "lcmd-tp:leaf", "bait-f-p:leaf>sketch(64)>train", "lcmd-tp:predictions",
+		"lcmd-tp:grad>sketch(64)+0.5*matern>rff(64)", "lcmd-tp:grad+matern", "bait-f-p:(grad>sketch(64)+leaf>sketch(64))>train",
 	} {
-		p := nextbatch.Problem{Train: train, Pool: pool, Models: nextbatch.Models(ensemble), Batch: 8, Pending: []int{9}}
+		p := nextbatch.Problem{Train: train, Pool: pool, Models: nextbatch.Models(ensemble), Batch: 8, Pending: []int{9}, Learnt: nextbatch.Learnt{
+			Processes: []kernel.Process{{Stationary: kernel.Stationary{Variance: 1, Lengths: []float64{1, 1, 1, 1, 1, 1}}, Noise: 0.1}},
+			Leaves:    kerneltest.NewStumps(6, 20, 5), Members: kerneltest.NewStumps(6, 20, 5)}}
 		s := spec.MustParse(text)
 		want := mustSelect(t, s, p)
 		p.Folder = t.TempDir()

@@ -287,9 +287,13 @@ func (p Problem) check(s spec.Spec) error {
 		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
 	}
 	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target", s.Method)
-	p.checkKernel(s.Kernel, complain)
+	complain(len(s.Terms) > 0 && p.Shared > 0 && (p.Train.Rows == 0 || len(p.Pending) > 0),
+		"%v scales its terms by their variances over labelled and pending rows or, without any, over the pool, but ranks hold shares of the pool", s)
+	for _, k := range s.BaseKernels() {
+		p.checkKernel(k, complain)
+	}
 	complain(p.Weights != nil && len(p.Weights) != p.targets(), "there are %d weights, but %d targets", len(p.Weights), p.targets())
-	for _, t := range s.Transforms {
+	for _, t := range s.AllTransforms() {
 		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
 		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, p.Labels.Rows)
 		complain(t.Info().Labels && p.Labels.Cols > 1, "%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no labels", t, p.Labels.Cols)

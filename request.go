@@ -249,11 +249,15 @@ func (r Request) Check() error {
 		return refuse("%s has no score that could be divided by costs, so it does not go with %s; use %s", s.Method, r.named("PerCost"),
 			methodsWith(func(m spec.MethodInfo) bool { return m.Score }))
 	}
-	if features := s.Kernel.Info().OwnFeatures; r.OwnFeatures != features && s.UsesKernel() {
-		if features {
+	for _, k := range s.BaseKernels() {
+		features := k.Info().OwnFeatures
+		switch {
+		case !s.UsesKernel() || r.OwnFeatures == features:
+		case features:
 			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
+		default:
+			return refuse("with features the kernel must be features, as in %v, not %v", FeaturesSpec(true), k)
 		}
-		return refuse("with features the kernel must be features, as in %v, not %v", FeaturesSpec(true), s.Kernel)
 	}
 	if err := r.Learner.Check(r.named("Learner")); err != nil {
 		return &RequestError{err.Error()}
@@ -301,8 +305,8 @@ func (r *Request) checkInput() error {
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
 		return refuse("%s has labels in %s: give it as the one table of the request, or name %s or %s",
 			r.tableName(r.Pool, r.named("Pool")), tables.TargetText(r.TargetColumns), r.named("Train"), r.named("Model"))
-	case r.Foreign != nil && r.Spec.Kernel.Info().Networks == spec.AnyNetwork:
-		return refuse("%v describes a perceptron of infinite width, not a network from elsewhere: leave out %s, or use ll or grad", r.Spec.Kernel, r.named("Model"))
+	case r.Foreign != nil && r.infinite() != spec.Kernel{}:
+		return refuse("%v describes a perceptron of infinite width, not a network from elsewhere: leave out %s, or use ll or grad", r.infinite(), r.named("Model"))
 	case r.Foreign != nil && r.Spec.TrainedNetworks() > 1:
 		return refuse("%v uses %d networks, but there is one from elsewhere", r.Spec, r.Spec.TrainedNetworks())
 	case r.Foreign != nil && r.Weights != nil && r.Spec.TrainedNetworks() > 0:
@@ -333,6 +337,16 @@ func (r *Request) neededText() string {
 		return fmt.Sprintf("a model, which needs at least %d labels of each target", r.Learner.Fewest())
 	}
 	return r.modelText()
+}
+
+// infinite returns the first kernel of the spec that is that of an infinite-width network.
+func (r *Request) infinite() spec.Kernel {
+	for _, k := range r.Spec.BaseKernels() {
+		if k.Info().Networks == spec.AnyNetwork {
+			return k
+		}
+	}
+	return spec.Kernel{}
 }
 
 func (r *Request) modelName() string {

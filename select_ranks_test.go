@@ -130,3 +130,36 @@ func TestRanksEndBeforeSelection(t *testing.T) {
 		}
 	}
 }
+
+// TestRanksPickByLearntKernels: two ranks, each with the whole pool or with its share, pick the batch
+// of one process.
+func TestRanksPickByLearntKernels(t *testing.T) {
+	p := learntProblem(t)
+	p.Pool = matrix.Stack(p.Pool, decaying(3, 2*selection.Block, 4))
+	for _, text := range []string{"lcmd-tp:matern>rff(24)", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions", "bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train", "lcmd-tp:grad+leaf", "maxdist-p:linear+leaf"} {
+		s := spec.MustParse(text)
+		want := mustSelect(t, s, p).Rows()
+		for _, shared := range []bool{false, true} {
+			errs := onTwoRanks(func(rank selection.Ranks) error {
+				own := p
+				own.Models, own.Ranks = slices.Clone(p.Models), rank
+				if shared {
+					from, to := selection.Share(p.Pool.Rows, rank.Rank(), rank.Size())
+					own.Pool, own.Shared = p.Pool.Slice(from, to), p.Pool.Rows
+				}
+				batch, err := nextbatch.Select(t.Context(), s, own)
+				if err == nil && !slices.Equal(batch.Rows(), want) {
+					err = fmt.Errorf("picked %v, one process %v", batch.Rows(), want)
+				}
+				return err
+			})
+			if err := errors.Join(errs[:]...); err != nil {
+				t.Errorf("%s, shares %v: %v", text, shared, err)
+			}
+		}
+	}
+	p.Train, p.Labels, p.Ranks, p.Shared = matrix.Dense[float32]{}, matrix.Dense[float64]{}, &goroutineRank{mail: [][]chan []byte{{nil}}}, p.Pool.Rows
+	if _, err := nextbatch.Select(t.Context(), spec.MustParse("maxdist-p:linear+leaf"), p); err == nil || !strings.Contains(err.Error(), "ranks hold shares of the pool") {
+		t.Error(err)
+	}
+}

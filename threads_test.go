@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -20,6 +21,7 @@ var budgetSpecs = []string{
 	"lcmd-tp:grad>sketch(24)", "bait-fb-p:ll>train", "bait-f-p:grad>sketch(24)>train", "maxdet-p:ntk>train", "maxdet-tp:grad>scale",
 	"maxdist-tp:laplace(0.5)", "maxdet-p:matern>train", "lcmd-tp:rbf", "maxdet-tp:matern", "kmeanspp-tp:nngp", "frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
 	"lcmd-p:grad>train>ens(2)", "maxdiag:ll>acs-rf(8)", "random",
+	"lcmd-tp:leaf", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions", "lcmd-tp:grad>sketch(24)+0.5*matern>rff(24)", "bait-f-p:(ll+0.5*matern>rff(24))>train",
 }
 
 // largeProblem has so many rows that every job has parts for more threads than
@@ -42,7 +44,8 @@ func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *networ
 	if _, err := r.PredictStd(ctx, x); err != nil {
 		t.Fatal(err)
 	}
-	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: matrix.View(100, 1, y[:100]), Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
+	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: matrix.View(100, 1, y[:100]), Pool: x.Slice(400, 6000), Batch: 8, Seed: 2,
+		Learnt: nextbatch.Learnt{Leaves: kerneltest.NewStumps(12, 20, 5), Members: kerneltest.NewStumps(12, 20, 5)}}, r
 }
 
 // TestBudgetIsKept: with a budget of one thread, no work starts a goroutine.

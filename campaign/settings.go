@@ -146,7 +146,7 @@ func (s Settings) request() (nextbatch.Request, error) {
 		if err != nil {
 			return r, err
 		}
-		if parsed.Kernel.Info().OwnFeatures && parsed.UsesKernel() {
+		if parsed.OwnFeatures() {
 			return r, fmt.Errorf("%v needs the user's own features, which a campaign does not have", parsed)
 		}
 		r.Spec = parsed

@@ -49,13 +49,17 @@ type Composer struct {
 
 	ctx       context.Context // of the call that the composer lives for
 	parts     Parts
-	embedding counted // rows that have been embedded
+	embedding *counted // rows that have been embedded
 	usesKept  bool
+
+	// Of a term of a sum (terms.go):
+	within        string // ends the purposes of its random numbers
+	keepsFeatures bool   // what comes after the sum needs features
 }
 
 // New returns a composer for one call. The caller releases it at the end.
 func New(ctx context.Context, p Parts) *Composer {
-	return &Composer{ctx: ctx, parts: p, embedding: counted{report: p.Progress}}
+	return &Composer{ctx: ctx, parts: p, embedding: &counted{report: p.Progress}}
 }
 
 // Release lets others use the kept features.
@@ -66,7 +70,7 @@ func (c *Composer) Release() {
 }
 
 // Expect sets the number of rows whose embedding is reported.
-func (c *Composer) Expect(rows int) { c.embedding.expect(rows * c.parts.Spec.Members()) }
+func (c *Composer) Expect(rows int) { c.embedding.expect(rows * c.parts.Spec.Passes()) }
 
 // Kernel returns the kernel in float32 or, if the spec computes in float64, in
 // float64; the other one is nil.
@@ -88,7 +92,7 @@ func (c *Composer) Kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 // keepsDigits reports whether the method prefers float64 and the rows are given in
 // float64, or in a file, from which they are read in float64.
 func (c *Composer) keepsDigits() bool {
-	inFile := c.parts.Folder != "" && c.baseKernel().Info().OwnFeatures
+	inFile := c.parts.Folder != "" && c.parts.Spec.OwnFeatures()
 	return c.parts.Spec.Method.Info().PrefersDouble && (c.parts.Exact.Pool.Rows > 0 || inFile)
 }
 
@@ -106,7 +110,7 @@ func (c *Composer) inSingle(transforms int) ([]kernel.Kernel[float32], error) {
 	}
 	e, f := kernel.Decompose(members[0])
 	s := c.parts.Spec
-	key := fmt.Sprint(c.parts.Networks, " ", s.Kernel, s.Transforms[:first], s.Compat, c.parts.Seed)
+	key := fmt.Sprint(c.parts.Networks, " ", s.Kernel, s.Transforms[:first], s.Compat, c.parts.Seed, c.within)
 	if k, ok := c.parts.Kept.Embedding(key, e, func(rows int) { c.embedding.passed(rows * s.Members()) }); ok {
 		c.usesKept = true
 		members[0] = kernel.Compose[float32](k, f)
@@ -151,7 +155,7 @@ func makeDouble(t spec.Transform) func(context.Context, spec.Step[float64]) (ker
 // transformed returns the base kernel of each member after the first transforms
 // transformations.
 func transformed[T matrix.Float](c *Composer, base func(member int) (kernel.Kernel[T], error), of maker[T], transforms int) ([]kernel.Kernel[T], error) {
-	members := make([]kernel.Kernel[T], c.parts.Spec.Members())
+	members := make([]kernel.Kernel[T], c.members())
 	for i := range members {
 		k, err := base(i)
 		if err != nil {
@@ -162,14 +166,20 @@ func transformed[T matrix.Float](c *Composer, base func(member int) (kernel.Kern
 	return apply(c, members, of, 0, transforms)
 }
 
+// members is how many kernels the transformations start with: one for each network, but a sum
+// has combined those of its terms.
+func (c *Composer) members() int {
+	if len(c.parts.Spec.Terms) > 0 {
+		return 1
+	}
+	return c.parts.Spec.Members()
+}
+
 // apply applies the transformations at places from to to-1 of the spec to the kernel
 // of each member. An ensemble leaves one kernel.
 func apply[T matrix.Float](c *Composer, members []kernel.Kernel[T], of maker[T], from, to int) ([]kernel.Kernel[T], error) {
 	train := trainIn[T](&c.parts)
-	explained := train // as far as no labels are needed
-	if len(c.parts.Pending) > 0 {
-		explained = matrix.Stack(train, pendingIn[T](&c.parts))
-	}
+	explained := withPending(&c.parts, train) // as far as no labels are needed
 	for place := from; place < to; place++ {
 		t := c.parts.Spec.Transforms[place]
 		todo := []kernel.Kernel[T]{nil} // an ensemble takes all members at once
@@ -205,12 +215,20 @@ func trainIn[T matrix.Float](p *Parts) matrix.Dense[T] {
 	return matrix.Converted[T](p.Train)
 }
 
-// pendingIn returns the pending rows in one kind of numbers.
-func pendingIn[T matrix.Float](p *Parts) matrix.Dense[T] {
-	if exact, ok := any(p.Exact.Pool).(matrix.Dense[T]); ok && exact.Rows > 0 {
-		return exact.SelectRows(p.Pending)
+// withPending returns the labelled rows and then the pending ones.
+func withPending[T matrix.Float](p *Parts, train matrix.Dense[T]) matrix.Dense[T] {
+	if len(p.Pending) == 0 {
+		return train
 	}
-	return matrix.Converted[T](p.PoolRows(p.Pending))
+	return matrix.Stack(train, candidatesIn[T](p, p.Pending))
+}
+
+// candidatesIn returns some candidates in one kind of numbers.
+func candidatesIn[T matrix.Float](p *Parts, index []int) matrix.Dense[T] {
+	if exact, ok := any(p.Exact.Pool).(matrix.Dense[T]); ok && exact.Rows > 0 {
+		return exact.SelectRows(index)
+	}
+	return matrix.Converted[T](p.PoolRows(index))
 }
 
 // stepAt returns what a transformation of the spec gets for a member, except for the
@@ -220,9 +238,9 @@ func stepAt[T matrix.Float](c *Composer, place, member int, train matrix.Dense[T
 	t := c.parts.Spec.Transforms[place]
 	return spec.Step[T]{
 		Number: t.Value(), Train: train, Sigma2: c.parts.Spec.NoiseVariance(), Compat: c.parts.Spec.Compat,
-		KeepFeatures: c.parts.Spec.KeepFeatures(place + 1),
+		KeepFeatures: c.parts.Spec.KeepFeatures(place+1) || c.keepsFeatures,
 		Normals: func(purpose string) transform.Normals {
-			return transform.Seeded(c.parts.Seed, purpose, uint64(place), uint64(member))
+			return transform.Seeded(c.parts.Seed, purpose+c.within, uint64(place), uint64(member))
 		},
 		Warn: func(format string, args ...any) {
 			c.Warnings = append(c.Warnings, t.String()+": "+fmt.Sprintf(format, args...))
@@ -230,8 +248,13 @@ func stepAt[T matrix.Float](c *Composer, place, member int, train matrix.Dense[T
 	}
 }
 
-// base32 returns the base kernel of one member in float32.
+// base32 returns the base kernel of one member, or a sum of kernels, in float32.
 func (c *Composer) base32(member int) (kernel.Kernel[float32], error) {
+	if len(c.parts.Spec.Terms) > 0 {
+		return sumOfTerms(c, func(term *Composer) ([]kernel.Kernel[float32], error) {
+			return term.inSingle(len(term.parts.Spec.Transforms))
+		})
+	}
 	s := sourceFor[float32](c, member)
 	if c.baseKernel().Info().Labels {
 		return sumOverTargets(c, s, spec.MakerOfKernel(c.baseKernel()).Single)
@@ -244,6 +267,9 @@ func (c *Composer) base32(member int) (kernel.Kernel[float32], error) {
 
 // base64 is base32 in float64; the network itself still computes in float32.
 func (c *Composer) base64(member int) (kernel.Kernel[float64], error) {
+	if len(c.parts.Spec.Terms) > 0 {
+		return sumOfTerms(c, (*Composer).inDouble)
+	}
 	s := sourceFor[float64](c, member)
 	if c.baseKernel().Info().Labels {
 		return sumOverTargets(c, s, spec.MakerOfKernel(c.baseKernel()).Double)
@@ -270,7 +296,7 @@ func sourceFor[T matrix.Float](c *Composer, member int) spec.Source[T] {
 		Number: c.parts.Spec.Kernel.Value(), Inputs: c.parts.Pool.Cols, Sigma2: c.parts.Spec.NoiseVariance(),
 		Leaves: c.parts.Learnt.Leaves, Members: c.parts.Learnt.Members,
 		Normals: func(purpose string) transform.Normals {
-			return transform.Seeded(c.parts.Seed, purpose, uint64(member))
+			return transform.Seeded(c.parts.Seed, purpose+c.within, uint64(member))
 		},
 	}
 	if c.baseKernel().Info().Train {
@@ -283,7 +309,7 @@ func sourceFor[T matrix.Float](c *Composer, member int) spec.Source[T] {
 }
 
 func (c *Composer) taps(member int) kernel.Taps[float32] {
-	return countedTaps{c.parts.Taps(member), &c.embedding}
+	return countedTaps{c.parts.Taps(member), c.embedding}
 }
 
 // infinite is the first model at infinite width. The published code uses the formula

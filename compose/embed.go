@@ -164,7 +164,7 @@ func embedOn[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[
 		c.Warnings = append(c.Warnings, note)
 	}
 	if f != nil {
-		c.embedding.passed(rows.Rows * c.parts.Spec.Members())
+		c.embedding.passed(rows.Rows * c.parts.Spec.Passes())
 	}
 	return f, err
 }

@@ -32,7 +32,7 @@ func sumOverTargets[T matrix.Float](c *Composer, s spec.Source[T], construct fun
 	}
 	kernels := make([]kernel.Kernel[T], max(labels.Cols, len(processes)))
 	for target := range kernels {
-		if processes != nil {
+		if len(processes) > 0 {
 			s.Process = &processes[target]
 		} else {
 			rows, own := dataset.Labelled(labels, target)

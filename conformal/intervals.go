@@ -1,6 +1,7 @@
 package conformal
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -102,6 +103,7 @@ type Outcome struct {
 	Row      int     // of the sample
 	Fold     int     // that the row was held out in
 	Residual float64 // prediction minus label, in the units of the labels
+	Weight   float64 // how many rows like those to come the row stands for; only LearnWeighted reads it
 	Relative float64 // s/t, the predicted deviation relative to its root mean square
 }
 
@@ -135,6 +137,22 @@ func Learn(held []Outcome, folds int, typical float64) (Intervals, []float64) {
 		n.Floor = constantLength
 	}
 	return n, sortedScores(held, n.Floor)
+}
+
+// LearnWeighted is Learn for rows that count by their weights, of mean about 1. It also returns the
+// weights in the order of the R_i; nil if all are 1.
+func LearnWeighted(held []Outcome, folds int, typical float64) (n Intervals, scores, weights []float64) {
+	n, scores = Learn(held, folds, typical)
+	if !slices.ContainsFunc(held, func(o Outcome) bool { return o.Weight != 1 }) {
+		return n, scores, nil
+	}
+	order := slices.Clone(held)
+	size := func(o Outcome) float64 { return math.Abs(o.Residual) / growth(o.Relative, n.Floor) }
+	slices.SortStableFunc(order, func(a, b Outcome) int { return cmp.Compare(size(a), size(b)) })
+	for _, o := range order {
+		weights = append(weights, o.Weight)
+	}
+	return n, scores, weights
 }
 
 // Stretch returns g for a row whose predicted deviation is s/t.

@@ -51,6 +51,27 @@ func Radius(errors []float64, coverage float64) (float64, error) {
 	return errors[k-1], nil
 }
 
+// WeightedRadius is Radius where error i stands for weights[i] rows like those to come, one on average (Tibshirani, Foygel
+// Barber, Candès and Ramdas 2019): it is the first error up to which the weights sum to the coverage of all, with
+// a weight of 1 for the new row. Nil weights are all 1.
+func WeightedRadius(errors, weights []float64, coverage float64) (float64, error) {
+	r, err := Radius(errors, coverage)
+	if weights == nil || err != nil {
+		return r, err
+	}
+	sum := 1.0
+	for _, w := range weights {
+		sum += w
+	}
+	need := coverage * sum * (1 - 1e-9)
+	for i, w := range weights {
+		if need -= w; need <= 0 {
+			return errors[i], nil
+		}
+	}
+	return errors[len(errors)-1], nil
+}
+
 // rank returns ⌈(n + 1)·coverage⌉. The product is rounded: 10·0.9 is 9, although
 // the nearest float64 to 0.9 is a little larger.
 func rank(n int, coverage float64) int {

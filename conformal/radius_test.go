@@ -61,3 +61,43 @@ func TestRadiusOf(t *testing.T) {
 		t.Errorf("three errors: %v", err)
 	}
 }
+
+// TestWeightedRadius: weights that are all 1 change nothing; where new rows are like the hard half of the
+// held-out rows, weights give the coverage that they ask for.
+func TestWeightedRadius(t *testing.T) {
+	t.Parallel()
+	errs := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
+	ones := slices.Repeat([]float64{1}, len(errs))
+	for _, coverage := range []float64{0.5, 0.8, 0.9, 0.95} {
+		plain, _ := Radius(errs, coverage)
+		if got, err := WeightedRadius(errs, ones, coverage); err != nil || got != plain {
+			t.Errorf("coverage %v: %v (%v), unweighted %v", coverage, got, err, plain)
+		}
+	}
+	const samples, rows, coverage = 2000, 100, 0.9
+	draw, held := rng.New(2, "weighted conformal"), 0
+	for range samples {
+		list := make([]Outcome, rows)
+		for i := range list {
+			list[i] = Outcome{Row: i, Fold: i % 5, Residual: draw.NormFloat64(), Relative: 1, Weight: 0.4}
+			if i%2 == 0 {
+				list[i].Residual, list[i].Weight = 3*list[i].Residual, 1.6
+			}
+		}
+		_, scores, weights := LearnWeighted(list, 5, 1)
+		r, err := WeightedRadius(scores, weights, coverage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 1.0
+		if draw.Float64() < 0.8 { // four of five new rows are hard
+			size = 3
+		}
+		if math.Abs(size*draw.NormFloat64()) <= r {
+			held++
+		}
+	}
+	if share := float64(held) / samples; share < 0.88 || share > 0.93 {
+		t.Errorf("%.3f of the intervals contain the label, want %v", share, coverage)
+	}
+}

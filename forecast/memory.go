@@ -17,6 +17,7 @@ type Sizes struct {
 	Inputs            int   // columns after encoding, or features
 	Hidden            []int // widths of the network's layers
 	Outputs           int   // of the network, one for each target; 0 means 1
+	Trees, Members    int   // of what other learners have learnt; 0 means unknown (spec.Size)
 	Batch             int
 	// InFile means that the pool is in files: its inputs, or the user's own features, and its
 	// embedded rows (nextbatch.Problem.Folder). Only what is kept per row counts as memory then.
@@ -94,12 +95,21 @@ func InputFileBytes(z Sizes) int64 { return 2 * footprint.Float32(z.Pool, z.Inpu
 
 // Width returns how many numbers the kernel keeps per row, and whether they are features.
 func Width(s spec.Spec, z Sizes) (numbers int, explicit bool) {
-	return s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
+	return s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs, Trees: z.Trees, Members: z.Members})
 }
 
 // blocks is the memory of a block of rows on its way through the networks, of the random
 // matrices of projections, and of the matrices of posteriors.
 func blocks(s spec.Spec, z Sizes) (total float64) {
+	for i := range s.Terms {
+		total += blocks(s.Term(i), z)
+	}
+	if len(s.Terms) > 0 {
+		sum := s
+		sum.Transforms = nil
+		width, _ := Width(sum, z)
+		return total + matrices(s, z, float64(width), 0)
+	}
 	widths := float64(z.Inputs + 1)
 	if s.TrainedNetworks() > 0 {
 		for _, d := range z.Hidden {
@@ -107,6 +117,12 @@ func blocks(s spec.Spec, z Sizes) (total float64) {
 		}
 		total = kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
 	}
+	return matrices(s, z, widths, total) * float64(s.Members())
+}
+
+// matrices adds the matrices of the transformations to a total, which is the memory of a block
+// of rows of the given width.
+func matrices(s spec.Spec, z Sizes, widths, total float64) float64 {
 	before := widths // numbers of a row that the next projection takes
 	for i, t := range s.Transforms {
 		info := t.Info()
@@ -126,7 +142,7 @@ func blocks(s spec.Spec, z Sizes) (total float64) {
 			total += posteriorBytes(s, i, z)
 		}
 	}
-	return total * float64(s.Members())
+	return total
 }
 
 // posteriorBytes is the memory of a transformation that computes a posterior: the Gram matrix,

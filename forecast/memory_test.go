@@ -22,6 +22,7 @@ func TestForecastsDoNotOverflow(t *testing.T) {
 	for _, text := range []string{
 		spec.Default, "random", "lcmd-tp:grad", "lcmd-tp:ll(1000)>ens(1000)", "maxdet-p:grad>ens(1000)", "bait-f-p:ll>ens(1000)>acs-rf(1048576)",
 		"frankwolfe-p:grad>sketch(1048576)>ens(1000)", "lcmd-tp:grad>acs-grad", "lcmd-tp:linear>train",
+		"lcmd-tp:grad>ens(1000)+ll(1000)>ens(1000)", "bait-f-p:(grad>sketch(1048576)+matern>rff(1048576))>train",
 	} {
 		s := spec.MustParse(text)
 		if got := forecast.Memory(s, huge); got <= 1<<50 || got > footprint.Most {
@@ -46,9 +47,12 @@ func TestForecastsDoNotOverflow(t *testing.T) {
 func TestForecastCountsProjectionsAndPosteriors(t *testing.T) {
 	z := forecast.Sizes{Train: 100, Pool: 1000, Inputs: 4, Hidden: []int{16}, Batch: 10}
 	for text, least := range map[string]float64{
-		"lcmd-tp:grad>sketch(1048576)>sketch(1048576)": 4 * (1 << 20) * (1 << 20), // one random matrix
-		"lcmd-tp:grad>sketch(65536)>acs-rf(512)":       8 * (1 << 16) * (1 << 16), // a factor in feature space
-		"lcmd-tp:ll>acs-rf(1048576)":                   8 * (1 << 20) * 17,        // a random matrix in float64
+		"lcmd-tp:grad>sketch(1048576)>sketch(1048576)":            4 * (1 << 20) * (1 << 20), // one random matrix
+		"lcmd-tp:grad>sketch(65536)>acs-rf(512)":                  8 * (1 << 16) * (1 << 16), // a factor in feature space
+		"lcmd-tp:ll>acs-rf(1048576)":                              8 * (1 << 20) * 17,        // a random matrix in float64
+		"lcmd-tp:linear+grad>sketch(1048576)>sketch(1048576)":     4 * (1 << 20) * (1 << 20), // that of a term
+		"lcmd-tp:(linear>sketch(1048576)+linear)>sketch(1048576)": 4 * (1 << 20) * (1 << 20), // that of a sum
+		"bait-f-p:(grad>sketch(32768)+matern>rff(32768))>train":   8 * (1 << 16) * (1 << 16), // a factor of all features
 	} {
 		if got := forecast.Memory(spec.MustParse(text), z); float64(got) < least {
 			t.Errorf("%s: %d bytes, but one of its matrices has %g", text, got, least)

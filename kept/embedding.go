@@ -15,9 +15,9 @@ import (
 
 // Transforms returns how many of the first transformations of a spec depend on the
 // networks and the seed alone, and whether what they give is kept: the features of one kernel
-// that is computed in float32.
+// that is computed in float32. Of a sum, at most those of one term are kept: see Term.
 func Transforms(s spec.Spec) (n int, ok bool) {
-	if s.TrainedNetworks() == 0 || s.Kernel.Info().Train || s.Kernel.Info().Labels || s.Double() && !s.SketchesInSingle() {
+	if len(s.Terms) > 0 || s.TrainedNetworks() == 0 || s.Kernel.Info().Train || s.Kernel.Info().Labels || s.Double() && !s.SketchesInSingle() {
 		return 0, false
 	}
 	merged := s.Members() == 1
@@ -28,8 +28,22 @@ func Transforms(s spec.Spec) (n int, ok bool) {
 	return n, merged
 }
 
+// Term returns the term of a sum whose features are kept, the first one that has such features, or
+// -1 if there is none.
+func Term(s spec.Spec) int {
+	for i := range s.Terms {
+		if _, ok := Transforms(s.Term(i)); ok {
+			return i
+		}
+	}
+	return -1
+}
+
 // Memory forecasts the memory of the features that a selection keeps.
 func (k *Features) Memory(s spec.Spec, z forecast.Sizes) int64 {
+	if i := Term(s); i >= 0 {
+		s = s.Term(i)
+	}
 	first, ok := Transforms(s)
 	if !ok {
 		return 0

@@ -109,16 +109,21 @@ func (SameLeaf[T]) Diag(_ context.Context, dst []T, _ []matrix.Dense[T]) error {
 
 // Cross counts the trees in which two rows are in the same leaf.
 func (f SameLeaf[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	linalg.TeamOf(ctx).Run(dst.Rows, &sameLeafJob[T]{dst, a[0], b[0]})
+	pieces := (dst.Cols + pieceRows - 1) / pieceRows
+	linalg.TeamOf(ctx).Run(dst.Rows*pieces, &sameLeafJob[T]{dst, a[0], b[0], pieces})
 	return nil
 }
 
-// sameLeafJob computes rows of a cross matrix. Each of its parts is one row.
-type sameLeafJob[T matrix.Float] struct{ dst, a, b matrix.Dense[T] }
+// sameLeafJob computes a cross matrix. Each of its parts is a piece of one row.
+type sameLeafJob[T matrix.Float] struct {
+	dst, a, b matrix.Dense[T]
+	pieces    int // of a row
+}
 
-func (j *sameLeafJob[T]) Do(i, _ int) {
+func (j *sameLeafJob[T]) Do(part, _ int) {
+	i, from := part/j.pieces, part%j.pieces*pieceRows
 	own := j.a.Row(i)
-	for k := range j.b.Rows {
+	for k := from; k < min(from+pieceRows, j.b.Rows); k++ {
 		same := 0
 		for t, leaf := range j.b.Row(k) {
 			if leaf == own[t] {

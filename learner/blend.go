@@ -28,6 +28,7 @@ type blend struct {
 	rmse       float64 // out of fold
 	intervals  conformal.Intervals
 	scores     []float64          // R_i of the intervals, in ascending order
+	counts     []float64          // how many rows of the pool each R_i stands for
 	residuals  []network.Residual // not saved
 }
 
@@ -62,7 +63,7 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 		}
 		b.candidates[k].Notes = c.Notes
 		rows := intersection(t.heldRows(c), known)
-		e := conformal.RootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data)
+		e := rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
 		switch {
 		case c.Left != "":
 			b.candidates[k].Left = c.Left
@@ -101,7 +102,7 @@ func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []f
 		list[i] = crossed[k]
 	}
 	weights := make([]float64, len(crossed))
-	for i, w := range blendWeights(errorsOf(list, rows, labels)) {
+	for i, w := range blendWeights(errorsOf(list, rows, labels), t.stand(rows)) {
 		weights[some[i]] = w
 	}
 	return weights
@@ -129,8 +130,8 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 		b.candidates[k].Weight = w
 		used, held = append(used, k), append(held, c)
 		p := part{name: b.candidates[k].Name, weight: w, predictor: c.Predictor, constant: b.candidates[k].Error}
-		if c.Deviations != nil {
-			if size := conformal.RootMeanSquare(pick(c.Deviations, intersection(t.heldRows(c), known))); size > 0 && !math.IsInf(size, 1) {
+		if own := intersection(t.heldRows(c), known); c.Deviations != nil {
+			if size := rootMeanSquare(pick(c.Deviations, own), t.stand(own)); size > 0 && !math.IsInf(size, 1) {
 				p.factor, p.constant = b.candidates[k].Error/size, 0
 			}
 		}
@@ -149,15 +150,15 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 		errors[i] = means[i] - labels[row]
 		b.residuals = append(b.residuals, network.Residual{Row: row, Error: errors[i]})
 	}
-	b.rmse, b.factor = conformal.RootMeanSquare(errors), 1
-	if size := conformal.RootMeanSquare(stds); size > 0 {
+	b.rmse, b.factor = rootMeanSquare(errors, t.stand(rows)), 1
+	if size := rootMeanSquare(stds, t.stand(rows)); size > 0 {
 		b.factor = b.rmse / size
 	}
-	b.learnIntervals(t.Folds[:folds], rows, means, stds, labels)
+	b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
 }
 
 // learnIntervals learns from predictions for held-out rows.
-func (b *blend) learnIntervals(folds [][]int, rows []int, means, stds, labels []float64) {
+func (b *blend) learnIntervals(t *Task, folds [][]int, rows []int, means, stds, labels []float64) {
 	var held []conformal.Outcome
 	for k, fold := range folds {
 		in := intersection(fold, rows)
@@ -167,7 +168,32 @@ func (b *blend) learnIntervals(folds [][]int, rows []int, means, stds, labels []
 		}
 		held = append(held, conformal.Outcomes(pick(means, at), pick(stds, at), pick(labels, in), in, k)...)
 	}
-	b.intervals, b.scores = conformal.Learn(held, len(folds), b.rmse)
+	for i := range held {
+		if held[i].Weight = 1; t.Stand != nil {
+			held[i].Weight = t.Stand[held[i].Row]
+		}
+	}
+	b.intervals, b.scores, b.counts = conformal.LearnWeighted(held, len(folds), b.rmse)
+}
+
+// stand returns how many rows of the pool some rows stand for; nil means one each.
+func (t *Task) stand(rows []int) []float64 {
+	if t.Stand == nil {
+		return nil
+	}
+	return pick(t.Stand, rows)
+}
+
+// rootMeanSquare is that of numbers that count as often as is given; nil means once each.
+func rootMeanSquare(v, counts []float64) float64 {
+	if counts == nil {
+		return conformal.RootMeanSquare(v)
+	}
+	sum, all := 0.0, 0.0
+	for i, x := range v {
+		sum, all = sum+counts[i]*x*x, all+counts[i]
+	}
+	return math.Sqrt(sum / all)
 }
 
 // mixed returns the weighted mean of what the parts predict for n rows, and its deviation before the

@@ -51,6 +51,7 @@ type fileTarget struct {
 	RMSE       float64             `json:"rmse"`
 	Intervals  conformal.Intervals `json:"intervals"`
 	Scores     []float64           `json:"scores"`
+	Counts     []float64           `json:"counts,omitempty"`
 	Processes  int                 `json:"processes"` // pieces: that of all labels, then those of the folds
 	Extra      int                 `json:"extra"`     // pieces: those of the folds, then that of all labels
 	Boosting   int                 `json:"boosting"`
@@ -128,7 +129,7 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 	}
 	for _, t := range m.targets {
 		b := t.blend
-		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Intervals: b.intervals, Scores: b.scores}
+		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
 		var boosting *forest
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
@@ -274,7 +275,7 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	if err != nil {
 		return err
 	}
-	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, intervals: from.Intervals, scores: from.Scores}
+	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
 	for _, p := range from.Parts {
 		var predictor Predictor
 		switch {
@@ -377,6 +378,8 @@ func (t *fileTarget) check() error {
 		return errors.New("the error of the blend is wrong")
 	case i.Rows != len(t.Scores) || i.Folds < 0 || i.Floor < 0 || i.Typical < 0 || i.Adaptive() && i.Typical == 0:
 		return errors.New("the intervals are wrong")
+	case t.Counts != nil && (len(t.Counts) != len(t.Scores) || !allFinite(t.Counts) || slices.ContainsFunc(t.Counts, func(c float64) bool { return c <= 0 })):
+		return errors.New("the counts of the intervals are wrong")
 	case !slices.IsSorted(t.Scores) || !allFinite(t.Scores) || len(t.Scores) > 0 && t.Scores[0] < 0:
 		return errors.New("the scores of the intervals are wrong")
 	}

@@ -91,7 +91,10 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		t.Columns = ColumnsOf(o.Network.Columns)
 	}
 	t.Folds = cutFolds(t.Labels, t.Seed)
-	return t, t.check(o.Network.Targets)
+	if err := t.check(o.Network.Targets); err != nil {
+		return nil, err
+	}
+	return t, t.weighByPool(ctx, s.Unlabelled)
 }
 
 // fewestLabels returns the labels of the target that has the fewest.

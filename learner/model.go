@@ -180,7 +180,7 @@ func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[float32], co
 		return nil, nil, err
 	}
 	b := m.of().blend
-	radius, err := conformal.Radius(b.scores, coverage)
+	radius, err := conformal.WeightedRadius(b.scores, b.counts, coverage)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -107,7 +107,7 @@ func (t *Task) hopeless(list []*CrossFitted) bool {
 		if len(candidates) == 1 || len(rows) < 2 {
 			return false
 		}
-		weights := blendWeights(errorsOf(candidates, rows, spread(labels, known, t.Rows.Len())))
+		weights := blendWeights(errorsOf(candidates, rows, spread(labels, known, t.Rows.Len())), t.stand(rows))
 		if weights[len(weights)-1] >= leastWeight {
 			return false
 		}

@@ -39,6 +39,8 @@ type Task struct {
 	Columns []Column
 	Scaling dataset.Scaler // of the rows; it was learnt from unlabelled rows, too
 	Seed    uint64
+	// Stand is how many rows of the pool each row stands for, 1 on average; nil means that all stand for one.
+	Stand []float64
 
 	// Folds are rows that are held out together. Every row is in one of them.
 	Folds [][]int
@@ -74,6 +76,9 @@ func (t *Task) One(target int) (*Task, []int) {
 		return &one, known
 	}
 	one.Rows = t.Rows.Select(known)
+	if t.Stand != nil {
+		one.Stand = pick(t.Stand, known)
+	}
 	at := make(map[int]int, len(known))
 	for i, row := range known {
 		at[row] = i

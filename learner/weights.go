@@ -31,7 +31,17 @@ const (
 //	min(1, q/|E·w|),   q the 90 % quantile of |E·w|,
 //
 // where w are the weights of the pass before.
-func blendWeights(errors matrix.Dense[float64]) []float64 {
+//
+// Rows count as often as is given; nil means once each.
+func blendWeights(errors matrix.Dense[float64], counts []float64) []float64 {
+	if counts != nil {
+		errors = errors.Clone()
+		for i, c := range counts {
+			for k := range errors.Cols {
+				errors.Set(i, k, math.Sqrt(c)*errors.At(i, k))
+			}
+		}
+	}
 	w := leastSquares(errors)
 	weighted, sizes := matrix.New[float64](errors.Rows, errors.Cols), make([]float64, errors.Rows)
 	for range passes {

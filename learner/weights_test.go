@@ -58,7 +58,7 @@ func TestWeightsAreShares(t *testing.T) {
 		"the same errors": same, "a perfect one": perfect, "no errors": matrix.New[float64](5, 3),
 	} {
 		sum := 0.0
-		for _, w := range blendWeights(e) {
+		for _, w := range blendWeights(e, nil) {
 			if !(w >= 0) {
 				t.Errorf("%s: a weight is %v", name, w)
 			}
@@ -68,7 +68,7 @@ func TestWeightsAreShares(t *testing.T) {
 			t.Errorf("%s: the weights sum to %v", name, sum)
 		}
 	}
-	if w := blendWeights(perfect); w[2] != 1 {
+	if w := blendWeights(perfect, nil); w[2] != 1 {
 		t.Errorf("a candidate without errors has weights %v", w)
 	}
 }
@@ -84,7 +84,7 @@ func TestLargeErrorsDoNotDecide(t *testing.T) {
 	}
 	e.Set(7, 0, 20)
 	e.Set(7, 1, 0)
-	if plain, w := leastSquares(e), blendWeights(e); plain[0] > 0.5 || w[0] < 0.7 {
+	if plain, w := leastSquares(e), blendWeights(e, nil); plain[0] > 0.5 || w[0] < 0.7 {
 		t.Errorf("the better candidate has the weight %v, and %v by least squares", w[0], plain[0])
 	}
 }

@@ -375,6 +375,10 @@ func TestNamesOfMethods(t *testing.T) {
 		`$k_{\mathrm{lin} \to \operatorname{scale}(\mathcal{X}_{\operatorname{train}}) \to \operatorname{sketch}(3) \to \mathcal{X}_{\operatorname{train}}}$` {
 		t.Error(got)
 	}
+	if got := kernelLaTeX("bait-f-p:(linear+0.5*matern>rff(8))>train"); got !=
+		`$(k_{\mathrm{lin}} + 0.5\,k_{\mathrm{matern} \to \operatorname{rff}(8)}) \to \mathcal{X}_{\operatorname{train}}$` {
+		t.Error(got)
+	}
 }
 
 // TestLCMDStepsPickAsLCMD compares the figure with the real method.

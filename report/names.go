@@ -83,11 +83,34 @@ func kernelLaTeX(method string) string {
 	if err != nil || !s.UsesKernel() {
 		return "---"
 	}
-	parts := []string{formula("mathrm", strings.Replace(s.Kernel.String(), "linear", "lin", 1))}
-	for _, t := range s.Transforms {
+	if len(s.Terms) == 0 {
+		return `$k_{` + chainLaTeX(baseLaTeX(s.Kernel), s.Transforms) + `}$`
+	}
+	terms := make([]string, len(s.Terms))
+	for i, t := range s.Terms {
+		if w := t.Factor(); w != 1 {
+			terms[i] = fmt.Sprintf(`%v\,`, w)
+		}
+		terms[i] += `k_{` + chainLaTeX(baseLaTeX(t.Kernel), t.Transforms) + `}`
+	}
+	sum := strings.Join(terms, ` + `)
+	if len(s.Transforms) > 0 {
+		sum = chainLaTeX(`(`+sum+`)`, s.Transforms)
+	}
+	return `$` + sum + `$`
+}
+
+func baseLaTeX(k spec.Kernel) string {
+	return formula("mathrm", strings.Replace(k.String(), "linear", "lin", 1))
+}
+
+// chainLaTeX writes a kernel with its transformations.
+func chainLaTeX(kernel string, transforms []spec.Transform) string {
+	parts := []string{kernel}
+	for _, t := range transforms {
 		parts = append(parts, cmp.Or(formulas[t], formula("operatorname", t.String())))
 	}
-	return `$k_{` + strings.Join(parts, ` \to `) + `}$`
+	return strings.Join(parts, ` \to `)
 }
 
 // formula sets the name of "name(parameter)" in a font.

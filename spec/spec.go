@@ -59,8 +59,8 @@ type Spec struct {
 }
 
 // Term is a term of a sum of kernels: a kernel with its own transformations. It is scaled to
-// a mean variance of 1 over the labelled rows, or over candidates if there are none, and then
-// multiplied by its weight.
+// a mean variance of 1 over the labelled and pending rows, or over candidates if there are none,
+// and then multiplied by its weight.
 type Term struct {
 	Weight     float64 // zero means 1
 	Kernel     Kernel

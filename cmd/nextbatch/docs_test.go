@@ -455,7 +455,7 @@ func warns(call *ast.CallExpr) bool {
 
 // TestDocsSpecs: what looks like a spec is one.
 func TestDocsSpecs(t *testing.T) {
-	written := regexp.MustCompile("`([a-z-]+:(?:linear|nngp|ntk|laplace|rbf|matern|ll|grad|features)\\b[^` ]*)`")
+	written := regexp.MustCompile("`([a-z-]+:\\(?(?:linear|nngp|ntk|laplace|rbf|matern|ll|grad|leaf|predictions|features)\\b[^` ]*)`")
 	count := 0
 	for path, text := range pages(t) {
 		for _, m := range written.FindAllStringSubmatch(text, -1) {

@@ -72,8 +72,10 @@ func (s *selecting) readForeign() error {
 		return err
 	}
 	if s.foreign.tensor != "" {
-		if k := s.request.Spec.Kernel; k.String() != spec.LastLayer().String() {
-			return usagef("--tensor is for the kernel ll, but the method uses %v", k)
+		for _, k := range s.request.Spec.BaseKernels() {
+			if k.String() != spec.LastLayer().String() {
+				return usagef("--tensor is for the kernel ll, but the method uses %v", k)
+			}
 		}
 		if foreign.Model, err = net.Hidden(s.foreign.tensor); err != nil {
 			return dataError{errorf("%s: %w", s.model, err)}

@@ -1,0 +1,75 @@
+package learner
+
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/trees"
+)
+
+// Labelled rows that a method picked are unlike the rest of the pool, on which the model will be used.
+// With π(x) the share of pool rows among labelled and pool rows near x, where both sets count alike,
+// labelled row i stands for
+//
+//	v_i ∝ π(x_i)/(1 - π(x_i))
+//
+// rows of the pool. Boosting learns π, and predicts each row out of fold. Where it cannot tell the two sets
+// apart, as for labels that were drawn at random, it grows no trees, and all rows count alike. The weights of the blend, the
+// errors of the candidates and the intervals are of rows that count v_i.
+
+const (
+	fewestToWeigh = 40   // labels: with fewer, boosting cannot tell the sets apart
+	poolSample    = 2000 // rows of the pool that boosting sees
+	mostStand     = 5.0  // the most, and the inverse of the least, that v_i may be before its mean is 1
+)
+
+// weighByPool sets how many rows of the pool each labelled row stands for. Nil means that all stand for
+// as many.
+func (t *Task) weighByPool(ctx context.Context, pool matrix.Dense[float32]) error {
+	n := t.Rows.Len()
+	if n < fewestToWeigh || pool.Rows < fewestToWeigh {
+		return nil
+	}
+	if pool.Rows > poolSample {
+		pool = pool.SelectRows(rng.New(t.Seed, "learner pool").Perm(pool.Rows)[:poolSample])
+	}
+	data, fold := t.forTrees()
+	data.Inputs = matrix.Stack(data.Inputs, fold.rows(scaledBy(t.Scaling, pool).Scaled))
+	data.Labels, data.Weights = make([]float64, n+pool.Rows), make([]float64, n+pool.Rows)
+	folds := make([][]int, len(t.Folds))
+	for k, held := range t.Folds {
+		folds[k] = append(folds[k], held...)
+	}
+	for i := range data.Labels {
+		data.Weights[i] = 1
+		if i >= n {
+			data.Labels[i], data.Weights[i] = 1, float64(n)/float64(pool.Rows)
+			folds[i%len(folds)] = append(folds[i%len(folds)], i)
+		}
+	}
+	crossed, err := trees.CrossFitBoosting(ctx, data, folds, trees.BoostingConfig{}, t.Seed)
+	if err != nil || crossed.Rounds == 0 {
+		return err
+	}
+	t.Stand = make([]float64, n)
+	for k, held := range t.Folds {
+		for i, row := range held {
+			p := crossed.Predictions[k][i]
+			t.Stand[row] = min(max(p/max(1-p, 1e-9), 1/mostStand), mostStand)
+		}
+	}
+	normalise(t.Stand)
+	return nil
+}
+
+// normalise makes the mean of numbers 1.
+func normalise(v []float64) {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	for i := range v {
+		v[i] *= float64(len(v)) / sum
+	}
+}
