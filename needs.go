@@ -115,6 +115,10 @@ func (p *Plan) need(z forecast.Sizes) int64 {
 	}
 	if r.Learner.Blends() && r.fits() {
 		fit, kept = learner.Memory(r.Learner, config, z.Inputs, z.Train)
+		if n := max(r.Spec.TrainedNetworks(), learner.MostFolds*(r.Members-1)); n > 0 { // for the kernel, or in each fold
+			training, more := config.Memory(z.Inputs, z.Train, n)
+			fit, kept = max(fit+more, kept+training), kept+more
+		}
 	}
 	output := int64(0)
 	if r.Output != nil {
@@ -265,23 +269,26 @@ func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 // sampleLabels is how many labelled rows a blend is measured on.
 const sampleLabels = 128
 
-// measureBlend fits a blend to some of the labelled rows, and leaves it to select with. Most of its time is that
-// of networks, which goes with the number of rows; that of the process goes with its cube, until its length scales are learnt from a
-// part of the rows.
+// measureBlend fits a blend to some of the labelled rows, and leaves it to select with. The time of each learner grows
+// in its own way.
 func (p *Plan) measureBlend(ctx context.Context) (Float, error) {
 	all := p.Rows
 	p.Rows = all.SomeTrain(min(sampleLabels, p.Labelled))
 	defer func() { p.Rows = all }()
-	begin := time.Now()
+	var watch learner.Stopwatch
+	p.request.Fitting = watch.Shown
+	config, rows := p.request.Network, p.Rows.Train.Rows
 	var err error
-	if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network}); p.model == nil {
+	if p.model, err = p.fit(ctx, network.Options{Config: config, Members: p.request.Members}); p.model == nil {
 		return 0, err
 	}
+	watch.Stop()
+	begin := time.Now()
 	if err := p.fitKernel(ctx); err != nil {
 		return 0, err
 	}
-	ratio := float64(p.Labelled) / float64(p.Rows.Train.Rows)
-	return Float(time.Since(begin).Seconds() * learner.Growth(ratio)), nil
+	kernel := time.Since(begin).Seconds() * config.Work(p.Inputs, p.Labelled, 0) / config.Work(p.Inputs, rows, 0)
+	return Float(watch.Forecast(config, p.Inputs, rows, p.Labelled) + kernel), nil
 }
 
 // measureSelection picks from the first rows of the pool, without constraints.

@@ -23,17 +23,18 @@ import (
 // use a plan.
 type Plan struct {
 	Spec     string         `json:"spec"`
-	Labelled int            `json:"labelled"` // rows
-	Pool     int            `json:"pool"`     // candidates
-	Pending  int            `json:"pending"`  // candidates that are out being labelled
-	Batch    int            `json:"batch"`    // rows to pick
-	Networks int            `json:"networks"` // to train
-	Inputs   int            `json:"inputs"`   // columns after encoding, or features
-	Numeric  []string       `json:"numeric"`  // columns that are inputs as they are
-	OneHot   map[string]int `json:"one_hot"`  // levels of each encoded column
-	Dates    []string       `json:"dates"`    // columns of dates and times of day, which become numbers and cycles
-	Imputed  []string       `json:"imputed"`  // columns with missing values, which an input or a level of its own marks
-	Dropped  []string       `json:"dropped"`  // columns that are not used
+	Labelled int            `json:"labelled"`          // rows
+	Pool     int            `json:"pool"`              // candidates
+	Pending  int            `json:"pending"`           // candidates that are out being labelled
+	Batch    int            `json:"batch"`             // rows to pick
+	Networks int            `json:"networks"`          // to train
+	Learner  learner.Kind   `json:"learner,omitempty"` // of the blend to fit; empty if networks alone are trained, or nothing
+	Inputs   int            `json:"inputs"`            // columns after encoding, or features
+	Numeric  []string       `json:"numeric"`           // columns that are inputs as they are
+	OneHot   map[string]int `json:"one_hot"`           // levels of each encoded column
+	Dates    []string       `json:"dates"`             // columns of dates and times of day, which become numbers and cycles
+	Imputed  []string       `json:"imputed"`           // columns with missing values, which an input or a level of its own marks
+	Dropped  []string       `json:"dropped"`           // columns that are not used
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
 	File      int64    `json:"file,omitempty"`    // bytes of the features, and of the inputs, in files, if they exceed memory
@@ -154,7 +155,11 @@ func (p *Plan) Train(ctx context.Context) error {
 	begin := time.Now()
 	if p.request.fits() && p.model == nil {
 		var err error
-		if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network, Members: p.Networks, Progress: p.request.Epoch}); p.model == nil {
+		members := p.Networks
+		if p.Learner.Blends() {
+			members = p.request.Members // of each fold
+		}
+		if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network, Members: members, Progress: p.request.Epoch}); p.model == nil {
 			return err
 		}
 		p.warnOf(err)
@@ -187,12 +192,12 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 	if p.model == nil || !p.model.Kind().Blends() || p.Rows == nil {
 		return nil
 	}
-	need := p.request.Spec.TrainedNetworks()
-	if p.networks = p.model.Ensemble(); len(p.networks) >= need {
+	need, own := p.request.Spec.TrainedNetworks(), len(p.model.Ensemble())
+	if own >= need {
 		return nil
 	}
 	if p.Rows.Train.Rows == 0 {
-		return refuse("%v uses %d networks, but %s holds %d", p.request.Spec, need, p.request.modelName(), len(p.networks))
+		return refuse("%v uses %d networks, but %s holds %d", p.request.Spec, need, p.request.modelName(), own)
 	}
 	o := network.Options{Config: p.request.Network, Members: need, Progress: p.request.Epoch, Scaling: new(p.model.Scaling())}
 	alone := *p

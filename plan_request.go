@@ -33,6 +33,9 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 		Limits: []string{}, Warnings: []string{}, Notes: []string{},
 		request: r, model: r.Model, openEnded: openEnded,
 	}
+	if r.fits() && r.Learner.Blends() {
+		p.Learner = r.Learner
+	}
 	defer func() {
 		if err != nil {
 			p.Close()

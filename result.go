@@ -166,7 +166,7 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 		r.Metrics.ValidRows = how.ValidRows
 		r.Metrics.ValidRMSE = floats(how.ValidRMSE)
 		if len(how.ValidRMSE) > 0 {
-			r.Metrics.ValidRMSEOf = ValidRMSEMeaning(how.ValidRows)
+			r.Metrics.ValidRMSEOf = ValidRMSEMeaning(p.model)
 		}
 		r.Metrics.PoolRMSE = p.poolRMSE[0]
 		r.Learner, r.Candidates = learnerText(p.model), p.model.Candidates()

@@ -166,9 +166,13 @@ func standardised(x matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float3
 // from round to round while the network gets better. Labelled rows that were drawn from
 // the pool at random, if the table marks them, have no such bias.
 
-// ValidRMSEMeaning explains the RMSE on the given number of held-out rows.
-func ValidRMSEMeaning(rows int) string {
-	return fmt.Sprintf("RMSE on %d labelled rows held out of training; if a method picked these labels, it overstates the pool's error", rows)
+// ValidRMSEMeaning explains the RMSE of a model on rows that it held out.
+func ValidRMSEMeaning(m *learner.Model) string {
+	held := "labelled rows held out of training"
+	if m.Kind().Blends() {
+		held = "labelled rows, each predicted by models that had not learnt from it"
+	}
+	return fmt.Sprintf("RMSE on %d %s; if a method picked these labels, it overstates the pool's error", m.Provenance().ValidRows, held)
 }
 
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to

@@ -15,8 +15,11 @@ type ExtraConfig struct {
 	MinLeaf float64 // smallest sum of weights in a leaf; the weights have mean 1
 }
 
+// DefaultExtra is how many extra trees there are by default.
+const DefaultExtra = 300
+
 func (c ExtraConfig) withDefaults() ExtraConfig {
-	fill(&c.Trees, 300)
+	fill(&c.Trees, DefaultExtra)
 	fill(&c.MinLeaf, 1)
 	return c
 }

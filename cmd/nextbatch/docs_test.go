@@ -358,7 +358,7 @@ func TestDocsWarnings(t *testing.T) {
 func TestDocsTroubleshooting(t *testing.T) {
 	text := pages(t)[filepath.Join(root, "docs", "troubleshooting.md")]
 	var code strings.Builder
-	for _, dir := range []string{".", "tables", "compose", "dataset", filepath.Join("dataset", "source"), filepath.Join("internal", "rowfile"), filepath.Join("internal", "postgresdb"), "network", "selection", filepath.Join("selection", "place"), filepath.Join("selection", "internal", "space"), "spec", filepath.Join("device", "cuda"), filepath.Join("cmd", "nextbatch", "cli")} {
+	for _, dir := range []string{".", "tables", "compose", "dataset", filepath.Join("dataset", "source"), filepath.Join("internal", "rowfile"), filepath.Join("internal", "postgresdb"), "conformal", "network", "learner", "selection", filepath.Join("selection", "place"), filepath.Join("selection", "internal", "space"), "spec", filepath.Join("device", "cuda"), filepath.Join("cmd", "nextbatch", "cli")} {
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

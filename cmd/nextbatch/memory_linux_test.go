@@ -24,7 +24,7 @@ func TestMemoryForecastHolds(t *testing.T) {
 	}
 	dir := t.TempDir()
 	tall, wide := csvTable(t, dir, "tall.csv", 20_000, 20, 300), csvTable(t, dir, "wide.csv", 1000, 3000, 300)
-	few := csvTable(t, dir, "few.csv", 1000, 8, 300)
+	few, many := csvTable(t, dir, "few.csv", 1000, 8, 300), csvTable(t, dir, "many.csv", 3000, 8, 2500)
 	for name, args := range map[string][]string{
 		"tall":                {tall},
 		"tall, random":        {tall, "--method", "random"},
@@ -36,6 +36,9 @@ func TestMemoryForecastHolds(t *testing.T) {
 		"many networks":       {few, "--ensemble", "12", "--hidden", "1024,1024"},
 		"a large network":     {few, "--hidden", "2048,2048"},
 		"a kernel in factors": {few, "--method", "maxdet-p:grad>train", "--hidden", "256,256"},
+		"a blend":             {tall, "--learner", "auto"},
+		"a blend of many":     {many, "--learner", "auto"},
+		"its networks":        {few, "--learner", "auto", "--ensemble", "4", "--hidden", "1024,1024"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r struct {
@@ -43,7 +46,7 @@ func TestMemoryForecastHolds(t *testing.T) {
 					Forecast int64 `json:"memory_forecast"`
 				} `json:"metrics"`
 			}
-			args = append([]string{"select", "--target", "y", "-n", "32", "--epochs", "1", "--json", "-q"}, args...)
+			args = append([]string{"select", "--target", "y", "-n", "32", "--learner", "network", "--epochs", "1", "--json", "-q"}, args...)
 			out, peak := runToEnd(t, 0, args...)
 			if err := json.Unmarshal(out, &r); err != nil {
 				t.Fatal(err)
@@ -72,10 +75,12 @@ func TestModelMemoryForecastHolds(t *testing.T) {
 		"an ensemble":     {few, "--ensemble", "6", "--hidden", "768,768"},
 		"a large network": {few, "--hidden", "1536,1536"},
 		"no folds":        {few, "--hidden", "1536,1536", "--folds", "0"},
+		"a blend":         {tall, "--learner", "auto"},
+		"many labels":     {csvTable(t, dir, "many.csv", 3000, 8, 2500), "--learner", "auto"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := filepath.Join(t.TempDir(), "net.safetensors")
-			out, peak := runToEnd(t, 0, append([]string{"fit", "--target", "y", "--epochs", "1", "--json", "-q", "--out", model}, args...)...)
+			out, peak := runToEnd(t, 0, append([]string{"fit", "--target", "y", "--learner", "network", "--epochs", "1", "--json", "-q", "--out", model}, args...)...)
 			compareMemory(t, "fit", out, peak)
 			out, peak = runToEnd(t, 0, "evaluate", args[0], "--model", model, "--target", "y", "--json")
 			compareMemory(t, "evaluate", out, peak)
@@ -107,7 +112,7 @@ func TestTooLittleMemory(t *testing.T) {
 	dir := t.TempDir()
 	table := csvTable(t, dir, "t.csv", 2000, 4, 300)
 	model := filepath.Join(dir, "net.safetensors")
-	runToEnd(t, 0, "fit", table, "--target", "y", "--epochs", "1", "--hidden", "4", "-q", "--out", model)
+	runToEnd(t, 0, "fit", table, "--target", "y", "--learner", "network", "--epochs", "1", "--hidden", "4", "-q", "--out", model)
 	large := []string{"--target", "y", "--hidden", "8192,8192", "--epochs", "1", "--max-memory", "300MiB"}
 	for name, args := range map[string][]string{
 		"select":    append([]string{"select", table, "-n", "4"}, large...),

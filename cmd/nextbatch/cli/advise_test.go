@@ -17,7 +17,7 @@ func labelledSample(t *testing.T, labelled func(row int) bool) string {
 
 func TestAdvise(t *testing.T) {
 	path := labelledSample(t, func(int) bool { return true })
-	args := slices.Concat([]string{"advise", path, "--target", "y", "--id", "id", "--method", "lcmd-tp:linear", "--method", "bait", "--rounds", "2", "--repeats", "3"}, quick)
+	args := slices.Concat([]string{"advise", path, "--target", "y", "--id", "id", "--method", "lcmd-tp:linear", "--method", "bait", "--rounds", "2", "--repeats", "3"}, short)
 	out, _ := must(t, exitOK, append(args, "--json")...)
 	var r adviseResult
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
@@ -45,7 +45,7 @@ func TestAdvise(t *testing.T) {
 }
 
 func TestAdviseFewLabels(t *testing.T) {
-	out, _ := must(t, exitOK, slices.Concat([]string{"advise", sample(t), "--target", "y", "--id", "id"}, quick)...)
+	out, _ := must(t, exitOK, slices.Concat([]string{"advise", sample(t), "--target", "y", "--id", "id"}, short)...)
 	if !strings.HasPrefix(out, "Not enough labels to tell: trying it takes at least 60 more, and telling may take many more.\n40 rows have a label") || !strings.Contains(out, "10 rows: a quarter of the labelled rows") {
 		t.Error(out)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
@@ -59,9 +60,9 @@ func newDemo() *cobra.Command {
 			return d.run(cmd.Context(), cmd.OutOrStdout())
 		},
 		Long: `Generates a table of simulations: the flow of water through a borehole, with eight
-inputs. A few rows have a label. In each round a network is trained on the labelled
-rows and the next batch is picked, by the default method and at random. Prints the
-error on held-out rows after each round.
+inputs. A few rows have a label. In each round the paper's network (--learner network of
+other commands) is trained on the labelled rows and the next batch is picked, by its
+default method and at random. Prints the error on held-out rows after each round.
 
 Writes to the folder --out: nextbatch-demo.csv, the table, for trying other commands
 on; nextbatch-demo.html, the first batch and the learning curves; and a picture of
@@ -250,7 +251,7 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
 	s := &selecting{selectFlags: selectFlags{table: path, batch: d.batch, net: networkFlags{seed: d.seed}}, run: run{progress: d.progress}}
 	s.request = nextbatch.Request{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site", Batch: d.batch,
-		Choices: nextbatch.Choices{Network: network.Config{Seed: d.seed}, Seed: d.seed},
+		Choices: nextbatch.Choices{Learner: learner.NetworkAlone, Network: network.Config{Seed: d.seed}, Seed: d.seed},
 		Admit:   func(bytes int64, less ...string) error { return d.memory.admit("the demo", bytes, less...) }}.WithDefaults()
 	begin := time.Now()
 	var err error

@@ -66,7 +66,7 @@ func TestDeviceFailures(t *testing.T) {
 		{devicetest.Fake{FailSelection: full, Steps: 2}, exitMemory, full.Error()},
 	} {
 		install(t, &c.card)
-		out, log := must(t, c.code, "select", path, "--target", "y", "--id", "id", "-n", "5", "--epochs", "2", "--hidden", "16", "--device", "fake:0")
+		out, log := must(t, c.code, "select", path, "--target", "y", "--id", "id", "-n", "5", "--learner", "network", "--epochs", "2", "--hidden", "16", "--device", "fake:0")
 		if out != "" || !strings.Contains(log, c.word) {
 			t.Errorf("%+v: %q, %q", c.card, out, log)
 		}
@@ -126,7 +126,7 @@ func TestWhatTrainsOnTheDevice(t *testing.T) {
 // TestWhatPredictsOnTheDevice has a card fail that trains no network.
 func TestWhatPredictsOnTheDevice(t *testing.T) {
 	path, model := sample(t), filepath.Join(t.TempDir(), "net.safetensors")
-	must(t, exitOK, "fit", path, "--target", "y", "--id", "id", "--epochs", "2", "--hidden", "16", "--out", model, "-q")
+	must(t, exitOK, "fit", path, "--target", "y", "--id", "id", "--learner", "network", "--epochs", "2", "--hidden", "16", "--out", model, "-q")
 	predict := []string{"predict", path, "--model", model, "--id", "id", "-q"}
 	evaluate := []string{"evaluate", path, "--model", model, "--target", "y", "-q"}
 	onCPU, _ := must(t, exitOK, predict...)
@@ -178,7 +178,7 @@ func TestAutoWarnsOfADriverThatFails(t *testing.T) {
 	t.Cleanup(func() { fakeDriver.count = noCards })
 	for failure, want := range map[error]bool{device.ErrNone: false, errors.New("the driver does not start"): true} {
 		fakeDriver.count = func() (int, error) { return 0, failure }
-		_, log := must(t, exitOK, "select", path, "--target", "y", "--id", "id", "-n", "5", "--epochs", "2", "--hidden", "16", "-q")
+		_, log := must(t, exitOK, "select", path, "--target", "y", "--id", "id", "-n", "5", "--learner", "network", "--epochs", "2", "--hidden", "16", "-q")
 		if warned := strings.Contains(log, "warning: computing on the CPU: "+failure.Error()); warned != want {
 			t.Errorf("%v: %q", failure, log)
 		}

@@ -34,9 +34,10 @@ type health struct {
 }
 
 type healthCheck struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Error number `json:"error"` // the largest deviation, relative
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Error   number `json:"error"`             // the largest deviation, relative
+	Seconds number `json:"seconds,omitempty"` // that a learner took
 
 	device string // that was tested; empty: the CPU
 }
@@ -64,8 +65,10 @@ func newDoctor() *cobra.Command {
 			return h.failure()
 		},
 		Long: `Prints the instruction set in use, threads and memory, and compares matrix
-products, a Cholesky factorisation and a selection with plain computations; with
-nextbatch-hpc, training and a selection on each GPU, too.
+products, a Cholesky factorisation and a selection with plain computations. Fits a
+Gaussian process, trees and a small blend with one thread and with all, and measures
+their errors on new rows; with nextbatch-hpc, tests training and a selection on each
+GPU, too.
 Exits with code 1 if one of them is wrong.
 
 With a STORE it checks that instead, and changes nothing: a campaign file, a results file of
@@ -99,6 +102,7 @@ func examine() health {
 		h.Tests = append(h.Tests, within(c.Name, c.Error, c.Tolerance))
 	}
 	h.Tests = append(h.Tests, within("selection", selectionError(context.Background()), 0))
+	h.Tests = append(h.Tests, examineLearners()...)
 	devices, tests := examineDevices()
 	h.Devices, h.Tests = devices, append(h.Tests, tests...)
 	for _, c := range h.Tests {
@@ -187,6 +191,10 @@ func printHealth(out io.Writer, h health) {
 		if !c.OK {
 			verdict = "FAILED"
 		}
-		fmt.Fprintf(out, "%-11s %s (off by %.2g)\n", verdict, c.Name, float64(c.Error))
+		took := ""
+		if c.Seconds > 0 {
+			took = fmt.Sprintf(", %.1f s", float64(c.Seconds))
+		}
+		fmt.Fprintf(out, "%-11s %s (off by %.2g%s)\n", verdict, c.Name, float64(c.Error), took)
 	}
 }

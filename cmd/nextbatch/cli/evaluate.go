@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
@@ -47,14 +48,16 @@ type evaluateResult struct {
 
 // targetErrors are the errors of the predictions of one target.
 type targetErrors struct {
-	Target   string  `json:"target,omitempty"` // of several
-	Rows     int     `json:"rows"`             // that have a label
-	MAE      number  `json:"mae"`
-	RMSE     number  `json:"rmse"`
-	MaxE     number  `json:"maxe"`
-	Q95      number  `json:"q95"`
-	Q99      number  `json:"q99"`
-	Coverage *number `json:"coverage"` // share of labels in their intervals; null without intervals
+	Target     string              `json:"target,omitempty"` // of several
+	Rows       int                 `json:"rows"`             // that have a label
+	MAE        number              `json:"mae"`
+	RMSE       number              `json:"rmse"`
+	MaxE       number              `json:"maxe"`
+	Q95        number              `json:"q95"`
+	Q99        number              `json:"q99"`
+	Coverage   *number             `json:"coverage"`             // share of labels in their intervals; null without intervals
+	Learner    string              `json:"learner,omitempty"`    // what was chosen for a blend, and why
+	Candidates []learner.Candidate `json:"candidates,omitempty"` // of a blend
 }
 
 func newEvaluate() *cobra.Command {
@@ -62,8 +65,8 @@ func newEvaluate() *cobra.Command {
 	c := &cobra.Command{
 		Use:        "evaluate TABLE",
 		SuggestFor: []string{"test", "score"},
-		Short:      "Measure the errors of a saved network on labelled rows",
-		Example:    "  nextbatch evaluate test.csv --model net.safetensors --target y --json",
+		Short:      "Measure the errors of a saved model on labelled rows",
+		Example:    "  nextbatch evaluate test.csv --model model.nextbatch --target y --json",
 		Args:       cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &evaluating{evaluateFlags: *e, run: newRun(cmd, e.quiet), path: args[0]}
@@ -71,10 +74,10 @@ func newEvaluate() *cobra.Command {
 		},
 		Long: `Prints the errors that the paper reports, over all rows of the table that have a
 label: mean absolute error, root mean squared error, the largest error, and the
-95 % and 99 % quantiles. On rows that it was trained on, a network looks better than it is.`,
+95 % and 99 % quantiles. On rows that it was fitted to, a model looks better than it is.`,
 	}
 	e.columns.registerTarget(c)
-	c.Flags().StringVar(&e.file, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
+	c.Flags().StringVar(&e.file, "model", "", "model that 'nextbatch fit' saved, or a network from elsewhere: .onnx, or .json with a description")
 	e.foreign.register(c)
 	c.Flags().Float64Var(&e.coverage, "coverage", conformal.DefaultCoverage, "probability that an interval should contain the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
@@ -89,7 +92,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 func (e *evaluating) check() error {
 	switch {
 	case e.file == "":
-		return usagef("name the network with --model")
+		return usagef("name the model with --model")
 	case e.columns.target == "":
 		return usagef("name the target column with --target")
 	case !(e.coverage > 0 && e.coverage < 1):
@@ -158,7 +161,11 @@ func (e *evaluating) target(ctx context.Context, x matrix.Dense[float32], k, out
 			return found, dataError{err}
 		}
 	}
-	return measured(e.rows.Targets[k], chosen(u.Mean, at), labels, chosen(low, at), chosen(high, at)), nil
+	found = measured(e.rows.Targets[k], chosen(u.Mean, at), labels, chosen(low, at), chosen(high, at))
+	if own, is := e.model.(ownModel); is {
+		found.Learner, found.Candidates = choiceText(own.Target(output)), own.Target(output).Candidates()
+	}
+	return found, nil
 }
 
 // chosen returns the numbers at some places; nil stays nil.
@@ -203,6 +210,9 @@ func (e *evaluating) answer(targets []targetErrors) *answer {
 		for _, t := range targets {
 			if len(targets) > 1 {
 				fmt.Fprintf(out, "target %s\n", shown(t.Target))
+			}
+			if t.Learner != "" {
+				fmt.Fprintf(out, "learner %s\n", t.Learner)
 			}
 			fmt.Fprintf(out, "rows   %d\nMAE    %.5g\nRMSE   %.5g\nmax    %.5g\n95 %%   %.5g\n99 %%   %.5g\n", t.Rows, float64(t.MAE), float64(t.RMSE), float64(t.MaxE), float64(t.Q95), float64(t.Q99))
 			if t.Coverage != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -194,6 +195,8 @@ func (s *selectFlags) registerKernel(c *cobra.Command) {
 	s.columns.register(c)
 	s.columns.registerInputs(c)
 	s.net.register(c)
+	s.learner = learner.NetworkAlone
+	registerLearner(c.Flags(), &s.learner)
 }
 
 // performKernel reads, checks whether the outputs have space, trains and then does the work.

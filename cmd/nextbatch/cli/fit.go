@@ -25,6 +25,7 @@ import (
 type fitFlags struct {
 	columns columnFlags
 	net     networkFlags
+	learner learner.Kind
 	folds   int // negative: chosen by the number of labels
 	out     string
 	onnx    string
@@ -55,7 +56,9 @@ type fitResult struct {
 	ValidRMSEOf string                  `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
 	Intervals   nextbatch.Intervals     `json:"intervals"`
-	Targets     []fitTarget             `json:"targets,omitempty"` // each of several; the above is about the first
+	Learner     string                  `json:"learner,omitempty"`    // what was chosen for a blend, and why
+	Candidates  []learner.Candidate     `json:"candidates,omitempty"` // of a blend
+	Targets     []fitTarget             `json:"targets,omitempty"`    // each of several; the above is about the first
 	Memory      int64                   `json:"memory_forecast"`
 
 	Warnings []string `json:"warnings"`
@@ -65,11 +68,13 @@ type fitResult struct {
 
 // fitTarget is what fit reports about one of several targets.
 type fitTarget struct {
-	Target    string                  `json:"target"`
-	Labels    int                     `json:"labels"` // rows that have one
-	ValidRMSE []number                `json:"valid_rmse"`
-	PoolRMSE  *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals nextbatch.Intervals     `json:"intervals"`
+	Target     string                  `json:"target"`
+	Labels     int                     `json:"labels"` // rows that have one
+	ValidRMSE  []number                `json:"valid_rmse"`
+	PoolRMSE   *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Intervals  nextbatch.Intervals     `json:"intervals"`
+	Learner    string                  `json:"learner,omitempty"`
+	Candidates []learner.Candidate     `json:"candidates,omitempty"`
 }
 
 func newFit() *cobra.Command {
@@ -77,32 +82,39 @@ func newFit() *cobra.Command {
 	c := &cobra.Command{
 		Use:        "fit TABLE",
 		SuggestFor: []string{"train", "learn"},
-		Short:      "Train a network on the labelled rows and save it",
-		Example:    "  nextbatch fit table.csv --target y --id name --out net.safetensors",
-		Args:       cobra.ExactArgs(1),
+		Short:      "Fit a model to the labelled rows and save it",
+		Example: `  nextbatch fit table.csv --target y --id name --out model.nextbatch
+  nextbatch fit table.csv --target y --learner network --out net.safetensors --onnx net.onnx`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &fitting{fitFlags: *f, run: newRun(cmd, f.quiet), path: args[0]}
 			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
-		Long: `Trains a network, or an ensemble, on the rows that have a label and saves it as
-a safetensors file, together with its columns and how they are encoded and scaled.
-A fifth of the rows is held out to choose the epoch.
+		Long: `Fits a model to the rows that have a label and saves it, together with its columns
+and how they are encoded and scaled. --learner auto cross-fits a Gaussian process,
+extra trees, gradient boosting and networks, and blends them by the weights that
+predict held-out rows best; gp and trees leave out the others.
 
-The intervals of 'nextbatch predict' are calibrated by cross-fitting: --folds more
-trainings, each of which predicts a part of the rows that it has not seen. Their
-length follows the predicted deviation where that is better on these rows, and is
-constant otherwise. With many labels the rows that are held out anyway suffice.
+--learner network trains the paper's network alone, or an ensemble, and saves it as a
+safetensors file. A fifth of the rows is held out to choose the epoch. --folds more
+trainings, each of which predicts a part of the rows that it has not seen, calibrate
+its intervals; with many labels the rows that are held out anyway suffice.
+
+The intervals of 'nextbatch predict' are calibrated on rows that the model had not
+learnt from when it predicted them. Their length follows the predicted deviation where
+that is better on these rows, and is constant otherwise.
 
 A method picks hard rows, so that the error on held-out rows it picked overstates
 the error on the pool. --random-column names a column that is true (or 1) for labels
 that were drawn at random; the pool's error is estimated from these.`,
 	}
 	f.columns.registerTarget(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the network to (.safetensors)")
-	c.Flags().StringVar(&f.onnx, "onnx", "", "also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the model to (.nextbatch; .safetensors for a network alone)")
+	registerLearner(c.Flags(), &f.learner)
+	c.Flags().StringVar(&f.onnx, "onnx", "", "with --learner network, also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	registerQuiet(c, &f.quiet)
-	c.Flags().IntVar(&f.folds, "folds", -1, "folds of cross-fitting for the intervals; 0 for none (default "+network.DefaultFoldsText()+")")
+	c.Flags().IntVar(&f.folds, "folds", -1, "with --learner network, folds of cross-fitting for the intervals; 0 for none (default "+network.DefaultFoldsText()+")")
 	f.columns.registerRandom(c)
 	f.columns.register(c)
 	f.columns.registerInputs(c)
@@ -124,9 +136,12 @@ func (f *fitting) check() (err error) {
 	case f.columns.target == "":
 		return usagef("name the target column with --target")
 	case f.out == "":
-		return usagef("say where to save the network with --out")
+		return usagef("say where to save the model with --out")
 	case f.folds == 1 || f.folds < -1:
 		return usagef("--folds must be 0 or at least 2, not %d", f.folds)
+	}
+	if err := f.checkLearner(); err != nil {
+		return err
 	}
 	if f.config, err = f.net.config(); err != nil {
 		return err
@@ -137,7 +152,7 @@ func (f *fitting) check() (err error) {
 	if err := checkDistinct([]flagged{{"TABLE", f.path}}, []flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
 		return err
 	}
-	if err := errors.Join(checkOutput("--out", f.out, ".safetensors"), checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
+	if err := errors.Join(checkOutput("--out", f.out, modelExtensions...), checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
 		return err
 	}
 	if f.onnx != "" && f.net.Members > 1 {
@@ -146,11 +161,29 @@ func (f *fitting) check() (err error) {
 	return nil
 }
 
+// modelExtensions are those of the files of models. A file is read by what it holds, whatever its name.
+var modelExtensions = []string{".nextbatch", ".safetensors"}
+
+// checkLearner reports flags that do not go with the learner.
+func (f *fitting) checkLearner() error {
+	switch blends := f.learner.Blends(); {
+	case blends && f.onnx != "":
+		return usagef("--onnx writes a network, and --learner %s fits other models, too: add --learner %s, or leave out --onnx", f.learner, learner.NetworkAlone)
+	case blends && f.folds >= 0:
+		return usagef("--folds is for --learner %s: with --learner %s, models are cross-fitted anyway; leave out --folds", learner.NetworkAlone, f.learner)
+	}
+	return f.net.checkLearner(f.learner)
+}
+
 // members is how many networks are trained.
 func (f *fitFlags) members() int { return max(1, f.net.Members) }
 
 func (f *fitting) read(ctx context.Context) (err error) {
 	_, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+		if f.learner.Blends() {
+			f.need = blendNeed(table, z, f.learner, f.config, f.members())
+			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
+		}
 		f.need = trainingNeed(table, z, f.config, f.members(), f.foldsFor(z.Train))
 		return f.columns.memory.admit("training "+words.Count(f.members(), "network", "networks"), f.need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
 	})
@@ -159,7 +192,7 @@ func (f *fitting) read(ctx context.Context) (err error) {
 
 func (f *fitting) compute(ctx context.Context) (*answer, error) {
 	o := network.Options{Config: f.config, Members: f.members(), Folds: f.foldsFor(fewestLabels(f.rows)), Columns: &f.rows.Encoder}
-	model, err := train(ctx, learner.Options{Network: o}, f.rows, f.progress)
+	model, err := train(ctx, learner.Options{Kind: f.learner, Network: o}, f.rows, f.progress)
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +213,9 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 		if info, err := os.Stat(f.out); err == nil {
 			f.progress.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
 		}
+		if f.learner.Blends() && strings.EqualFold(filepath.Ext(f.out), ".safetensors") {
+			f.progress.say("%s holds a blend, which only nextbatch reads; --learner network saves a network that other programs read, too", shown(filepath.Base(f.out)))
+		}
 		return nil
 	}}, nil
 }
@@ -195,19 +231,28 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	for k := range targets {
 		one := model.Target(k)
 		_, labels := rows.Labelled(k)
-		targets[k] = fitTarget{model.TargetName(k), len(labels), []number{}, pool[k], nextbatch.DescribeIntervals(one.Intervals())}
+		targets[k] = fitTarget{Target: model.TargetName(k), Labels: len(labels), ValidRMSE: []number{}, PoolRMSE: pool[k],
+			Intervals: nextbatch.DescribeIntervals(one.Intervals()), Learner: choiceText(one), Candidates: one.Candidates()}
 		for _, v := range one.Provenance().ValidRMSE {
 			targets[k].ValidRMSE = append(targets[k].ValidRMSE, number(v))
 		}
 	}
 	how, first := model.Provenance(), targets[0]
 	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
-		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows), PoolRMSE: first.PoolRMSE,
-		Intervals: first.Intervals, Memory: f.need, Seconds: f.seconds(), Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
+		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(model), PoolRMSE: first.PoolRMSE,
+		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
 	}
 	return r
+}
+
+// choiceText says what was chosen for a blend, and why; it is empty for a network alone.
+func choiceText(m *learner.Model) string {
+	if !m.Kind().Blends() {
+		return ""
+	}
+	return m.Choice()
 }
 
 // fewestLabels returns the number of labels of the target that has fewest.
@@ -224,11 +269,14 @@ func (f *fitting) print(out io.Writer, r *fitResult) {
 	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"), words.Count(len(r.Inputs), "input", "inputs"))
 	targets := r.Targets
 	if targets == nil {
-		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, PoolRMSE: r.PoolRMSE, Intervals: r.Intervals}}
+		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, PoolRMSE: r.PoolRMSE, Intervals: r.Intervals, Learner: r.Learner}}
 	}
 	for _, t := range targets {
 		if t.Target != "" {
 			fmt.Fprintf(out, "target %s, %s\n", shown(t.Target), words.Count(t.Labels, "label", "labels"))
+		}
+		if t.Learner != "" {
+			fmt.Fprintf(out, "learner     %s\n", t.Learner)
 		}
 		fmt.Fprintf(out, "validation  %s: %s\n", r.ValidRMSEOf, numbersText(t.ValidRMSE))
 		if t.PoolRMSE != nil {

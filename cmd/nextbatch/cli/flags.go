@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -163,9 +164,12 @@ func (f *networkFlags) given() (names []string) {
 	return names
 }
 
-// checkModel rejects training flags beside a network that has been trained.
+// checkModel rejects training flags beside a model that has been trained.
 func (f *networkFlags) checkModel(model string) error {
 	given := f.given()
+	if model != "" && f.flags.Changed("learner") {
+		return usagef("--learner says what to fit, but --model %s has been fitted: leave one of them out", model)
+	}
 	if model == "" || len(given) == 0 {
 		return nil
 	}
@@ -214,9 +218,9 @@ func (f *networkFlags) registerMembers() {
 	f.flags.IntVar(&f.Members, "ensemble", f.Members, "networks to train; 0 means as many as the method uses")
 }
 
-// registerLearner registers --learner, whose default is auto.
+// registerLearner registers --learner. Its default is what is there already, or auto.
 func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
-	*to = learner.Auto
+	*to = cmp.Or(*to, learner.Auto)
 	flags.StringVar((*string)(to), "learner", string(*to), "model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
 }
 
@@ -326,7 +330,8 @@ func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progres
 		}
 		p.warn(wrong.Error())
 	}
-	o.Network.Progress, o.Network.Targets = p.epoch(o.Network.Members), rows.Targets
+	p.sayDevice(ctx, o.Kind)
+	o.Network.Progress, o.Network.Targets, o.Shown = p.epoch(o.Network.Members), rows.Targets, p.fitting()
 	model, err := learner.Fit(ctx, nextbatch.Sample(rows), o)
 	p.done()
 	if model == nil {
@@ -340,6 +345,9 @@ func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progres
 	}
 	if note := model.TrainingNote(); note != "" {
 		p.warn(note)
+	}
+	for k := range model.Targets() {
+		p.warn(model.Target(k).Notes()...)
 	}
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") { // one for each network

@@ -98,7 +98,7 @@ func TestHostileTextInReports(t *testing.T) {
 
 	must(t, 0, append(append([]string{"select", path, "-n", "8", "--report", page("select.html"), "--out", page("batch.csv")}, table...), quick...)...)
 	wantHarmless(t, page("select.html"))
-	must(t, 0, append(append([]string{"audit", path, "--report", page("audit.html")}, table...), quick...)...)
+	must(t, 0, append(append([]string{"audit", path, "--report", page("audit.html")}, table...), short...)...)
 	wantHarmless(t, page("audit.html"))
 
 	store, name := filepath.Join(folder, "c.db"), "campaign "+evil

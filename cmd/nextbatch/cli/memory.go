@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -133,6 +134,18 @@ func trainingNeed(table *dataset.Table, z tables.Sizes, c network.Config, member
 		fit += 2 * kept
 	}
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
+}
+
+// blendNeed forecasts the memory of fitting a blend to the rows of a table, and of saving it, for which
+// the file is put together in memory.
+func blendNeed(table *dataset.Table, z tables.Sizes, kind learner.Kind, c network.Config, members int) int64 {
+	c.Architecture.Outputs = max(z.Outputs, 1)
+	fit, kept := learner.Memory(kind, c, z.Inputs, z.Train)
+	if kind == learner.Auto && members > 1 {
+		_, more := c.Memory(z.Inputs, z.Train, learner.MostFolds*(members-1))
+		fit, kept = fit+more, kept+more
+	}
+	return footprint.Resident(table.Bytes() + rowBytes(z) + max(fit, 3*kept))
 }
 
 // replayNeed forecasts the memory of replays on labelled rows when jobs of them run

@@ -53,7 +53,11 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 	for _, limit := range p.Limits {
 		fmt.Fprintf(out, "limit       %s\n", shown(limit))
 	}
-	fmt.Fprintf(out, "networks    %d to train\n", p.Networks)
+	if p.Learner != "" {
+		fmt.Fprintf(out, "learner     %s\n", p.Learner)
+	} else {
+		fmt.Fprintf(out, "networks    %d to train\n", p.Networks)
+	}
 	fmt.Fprintf(out, "memory      about %s", bytesText(p.Memory))
 	if p.Available > 0 {
 		fmt.Fprintf(out, " of %s available", bytesText(p.Available))

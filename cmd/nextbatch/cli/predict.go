@@ -40,16 +40,16 @@ func newPredict() *cobra.Command {
 	p := &predictFlags{}
 	c := &cobra.Command{
 		Use:   "predict TABLE",
-		Short: "Predict labels and intervals with a saved network",
-		Example: `  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv
+		Short: "Predict labels and intervals with a saved model",
+		Example: `  nextbatch predict candidates.csv --model model.nextbatch --id name --out predicted.csv
   nextbatch predict candidates.csv --model net.onnx --calibrate unseen.csv --target y`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &predicting{predictFlags: *p, run: newRun(cmd, p.quiet), path: args[0]}
 			return r.perform(cmd.Context(), steps{check: r.check, threads: r.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
-		Long: `Predicts the label of every row; missing inputs are imputed as in the training of
-the network, unless --missing says otherwise. Each prediction comes with an interval,
+		Long: `Predicts the label of every row; missing inputs are imputed as when
+the model was fitted, unless --missing says otherwise. Each prediction comes with an interval,
 low to high, that contains the label with probability --coverage, for rows drawn as
 the labelled ones were, and with an uncertainty, which compares rows and has no unit:
 1 is that of a typical held-out row, 2 twice that. Without --out, prints CSV.
@@ -59,7 +59,7 @@ intervals, unless --calibrate names labelled rows that were used neither to trai
 nor to choose it. Intervals then come from its errors on these rows (split
 conformal prediction), and hold for rows drawn as they were.`,
 	}
-	c.Flags().StringVar(&p.file, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
+	c.Flags().StringVar(&p.file, "model", "", "model that 'nextbatch fit' saved, or a network from elsewhere: .onnx, or .json with a description")
 	p.foreign.register(c)
 	c.Flags().StringVar(&p.unseen, "calibrate", "", "table of labelled rows that a network from elsewhere has not seen, for intervals")
 	p.columns.registerTarget(c)
@@ -75,7 +75,7 @@ conformal prediction), and hold for rows drawn as they were.`,
 
 func (p *predicting) check() error {
 	if p.file == "" {
-		return usagef("name the network with --model")
+		return usagef("name the model with --model")
 	}
 	if !(p.coverage >= 0 && p.coverage < 1) {
 		return usagef("--coverage must be from 0 to less than 1, not %v", p.coverage)
@@ -88,7 +88,7 @@ func (p *predicting) check() error {
 	case p.unseen != "" && p.coverage == 0:
 		return usagef("--calibrate is for intervals, and --coverage 0 means none")
 	case p.unseen == "" && p.columns.target != "":
-		return usagef("--target is for --calibrate; the network knows what it predicts")
+		return usagef("--target is for --calibrate; the model knows what it predicts")
 	}
 	if err := checkDistinct([]flagged{{"TABLE", p.path}, {"--model", p.file}, {"--calibrate", p.unseen}}, []flagged{{"--out", p.out}}); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (f *foreignFlags) load(ctx context.Context, model, table, unseen string, lo
 	return &foreignModel{net: net, foreign: foreign, name: model, table: table, unseen: unseen}, nil
 }
 
-// ownModel is a network that 'nextbatch fit' saved.
+// ownModel is a model that 'nextbatch fit' saved.
 type ownModel struct{ *learner.Model }
 
 func (m ownModel) targets() []string {
@@ -99,6 +99,9 @@ func (m ownModel) tables(t tables.Tables) (tables.Tables, error) {
 }
 
 func (m ownModel) memory(held int64, z tables.Sizes) int64 {
+	if m.Kind().Blends() {
+		return footprint.Resident(held + rowBytes(z) + m.PredictionMemory(z.Train+z.Pool))
+	}
 	members := len(m.Ensemble())
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -219,7 +223,57 @@ func (p *progress) epoch(members int) func(network.Epoch) {
 		if e.Fold > 0 {
 			name += fmt.Sprintf(", fold %d of %d", e.Fold, e.Folds)
 		}
-		p.step(name, e.Number, e.Of, fmt.Sprintf("validation RMSE %.3g deviations", e.ValidRMSE))
+		detail := ""
+		if !math.IsNaN(e.ValidRMSE) { // networks of a blend hold out no rows while they are trained
+			detail = fmt.Sprintf("validation RMSE %.3g deviations", e.ValidRMSE)
+		}
+		p.step(name, e.Number, e.Of, detail)
+	}
+}
+
+// fitting returns the function to call before each model of a blend is fitted. Networks report their epochs
+// instead.
+func (p *progress) fitting() func(learner string, fold, folds int) {
+	now, done := "", 0
+	return func(name string, fold, folds int) {
+		if name != now {
+			p.done() // the learner before may have needed fewer models
+			now, done = name, 0
+		}
+		if name == (learner.Network{}).Name() {
+			return
+		}
+		detail := "now all rows"
+		if fold > 0 {
+			detail = fmt.Sprintf("now fold %d of %d", fold, folds)
+		}
+		p.step("models of "+name, done%(folds+1), folds+1, detail)
+		done++
+	}
+}
+
+// chosen says what was chosen for each target of a blend, and why.
+func (p *progress) chosen(m *learner.Model) {
+	for k := range m.Targets() {
+		text := choiceText(m.Target(k))
+		if m.Targets() > 1 {
+			text = m.TargetName(k) + ": " + text
+		}
+		if m.Kind().Blends() {
+			p.say("learner     %s", text)
+		}
+	}
+}
+
+// sayDevice says which part of a blend a device computes.
+func (p *progress) sayDevice(ctx context.Context, kind learner.Kind) {
+	d := device.Of(ctx)
+	switch {
+	case d == nil || !kind.Blends():
+	case kind == learner.Auto:
+		p.say("networks are trained on %s, the other learners on the CPU", d.Name())
+	default:
+		p.say("the learner %s is fitted on the CPU, not on %s, which trains networks only", kind, d.Name())
 	}
 }
 

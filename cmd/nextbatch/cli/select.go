@@ -32,6 +32,7 @@ import (
 type selectFlags struct {
 	columns columnFlags
 	net     networkFlags
+	learner learner.Kind
 
 	table, train, pool          string
 	trainFeatures, poolFeatures string
@@ -94,14 +95,15 @@ func newSelect() *cobra.Command {
 		},
 		Long: `Picks a batch of rows to label next. In one table, an empty label means
 unlabelled, and these rows are the pool. Otherwise --train names the labelled
-rows, --pool the candidates. A network is trained on the labelled rows and turned
-into a kernel, which the method uses to pick; 'nextbatch specs' lists the methods.
-With --train-features and --pool-features no network is trained; the kernel is then
-named features.
+rows, --pool the candidates. A model is fitted to the labelled rows and turned into a
+kernel, which the method uses to pick; 'nextbatch specs' lists the methods. --learner
+says which model: auto blends a Gaussian process, trees and networks by how well they
+predict held-out rows; network is the paper's. With --train-features and
+--pool-features no model is fitted; the kernel is then named features.
 
 Rows are named by the column --id, or else by their number in the input, from 0:
 in one table that is the row of the table, not counting the header. The columns
-of --id, --cost and --group are not inputs of the network, nor are row numbers
+of --id, --cost and --group are not inputs of the model, nor are row numbers
 (--keep makes them inputs). Missing inputs are imputed, labels of the same id averaged.
 
 --exclude, --must and --pending take names of rows, separated by commas, or @FILE
@@ -114,8 +116,9 @@ The file of --out has the inputs of each row and an empty target column to fill 
 The typical distance is the median distance of a candidate from such a row.
 
 With --budget and without -n, the batch has as many rows as fit into the budget.
---cost-aware picks by score divided by cost. As long as fewer than two rows have
-a label, the batch is spread over the inputs, unless --method says otherwise.
+--cost-aware picks by score divided by cost. As long as fewer than five rows (with
+--learner network, two) have a label, the batch is spread over the inputs, unless
+--method says otherwise.
 
 Tables and features that need more memory than is available go to temporary files in
 --temp-dir, and features of one .npy file stay in it. The batch is the same. A run that
@@ -144,6 +147,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	s.columns.register(c)
 	s.columns.registerInputs(c)
 	s.net.register(c)
+	registerLearner(f, &s.learner)
 	return c
 }
 
@@ -152,12 +156,12 @@ func (s *selectFlags) registerInputs(c *cobra.Command) {
 	f := c.Flags()
 	s.columns.registerTarget(c)
 	s.columns.registerWeights(c)
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with features, "+nextbatch.FeaturesSpec(true).String()+")")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+nextbatch.BlendSpec+"; with --learner network, "+spec.Default+"; with trees, "+nextbatch.TreesSpec+"; with features, "+nextbatch.FeaturesSpec(true).String()+")")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
 	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means several files")
-	f.StringVar(&s.model, "model", "", "use this network instead of training one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
+	f.StringVar(&s.model, "model", "", "use this model instead of fitting one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
 	s.foreign.register(c)
 	f.StringVar(&s.foreign.tensor, "tensor", "", "tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
 	registerDevice(c)
@@ -245,7 +249,7 @@ func requestError(err error) error {
 // flagNames maps the fields of a request to their flags.
 var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
-	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble", "Learner": "--learner",
+	"Model": "--model", "Learner": "--learner", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
 	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
 	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation", "Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
@@ -276,7 +280,7 @@ func (s *selecting) check() error {
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
-	if err := errors.Join(s.net.checkModel(s.model), s.foreign.check(s.model), s.checkMPI()); err != nil {
+	if err := errors.Join(s.net.checkModel(s.model), s.net.checkLearner(s.learner), s.foreign.check(s.model), s.checkMPI()); err != nil {
 		return err
 	}
 	if err := s.fillIn(byFeatures); err != nil {
@@ -304,10 +308,14 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	s.request = nextbatch.Request{
 		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Columns: tables.Columns{Categorical: s.columns.Categorical, Keep: s.columns.Keep}, Missing: s.columns.missingInputs(),
-		Batch: s.batch, Choices: nextbatch.Choices{Network: config, Members: s.net.Members, Seed: s.net.seed},
+		Batch: s.batch, Choices: nextbatch.Choices{Learner: s.learner, Network: config, Members: s.net.Members, Seed: s.net.seed},
 		Limits:    s.limits.Limits,
 		ModelName: s.model, FieldName: flagOf, Output: output, Folder: s.folder(), Streams: streams,
-		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
+		Epoch:   func(e network.Epoch) { s.progress.epoch(max(s.plan.Networks, s.net.Members))(e) },
+		Fitting: s.progress.fitting(), Progress: s.progress.selection(),
+	}
+	if s.model != "" || byFeatures {
+		s.request.Learner = "" // nothing is fitted
 	}
 	if s.method != "" {
 		if s.request.Spec, err = spec.Parse(s.method); err != nil {
@@ -318,7 +326,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	}
 	s.request = s.request.WithDefaults()
 	s.request.Admit = func(bytes int64, less ...string) error {
-		return s.columns.memory.admit(s.request.Spec.String(), bytes, less...)
+		return s.columns.memory.admit(s.request.WithDefaults().Spec.String(), bytes, less...)
 	}
 	return nil
 }
@@ -391,8 +399,11 @@ func (s *selecting) read(ctx context.Context) error {
 
 // warnOfIdleFlags warns of flags that change nothing in this run.
 func (s *selecting) warnOfIdleFlags() {
-	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.model == "" {
+	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
 		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, listed(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
+	}
+	if s.net.flags.Changed("learner") && s.method != "" && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
+		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))
 	}
 	if s.columns.random != "" && s.request.Model != nil {
 		s.progress.warn(fmt.Sprintf("--random-column has no effect beside --model: %s does not tell which rows were held out; 'nextbatch fit --random-column' estimates the pool's error", s.model))
@@ -581,10 +592,10 @@ func loadModel(path string) (*learner.Model, error) {
 		return nil, dataError{err}
 	}
 	if err != nil {
-		if !strings.EqualFold(filepath.Ext(path), ".safetensors") {
-			err = errorf("%s is not a network", path)
+		if !slices.Contains(modelExtensions, strings.ToLower(filepath.Ext(path))) {
+			err = errorf("%s is not a model", path)
 		}
-		return nil, dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.safetensors), or a network from elsewhere (.onnx, or .json with a description)", err)}
+		return nil, dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.nextbatch or .safetensors), or a network from elsewhere (.onnx, or .json with a description)", err)}
 	}
 	if m.Columns() == nil {
 		return nil, dataError{errorf("%s does not say which columns its inputs are; save it with 'nextbatch fit'", path)}
@@ -595,12 +606,13 @@ func loadModel(path string) (*learner.Model, error) {
 // trainNetworks trains the networks that the plan needs and prints the warnings.
 func (s *selecting) trainNetworks(ctx context.Context) error {
 	before := len(s.plan.Warnings)
+	s.progress.sayDevice(ctx, s.plan.Learner)
 	err := s.plan.Train(ctx)
 	s.progress.done()
 	s.warn(s.plan.Warnings[before:])
-	if err == nil && s.plan.Networks > 0 && s.plan.Model() != nil {
-		how := s.plan.Model().Provenance()
-		s.progress.say("%s: %s", nextbatch.ValidRMSEMeaning(how.ValidRows), numbersText(how.ValidRMSE))
+	if model := s.plan.Model(); err == nil && (s.plan.Networks > 0 || s.plan.Learner != "") && model != nil {
+		s.progress.chosen(model)
+		s.progress.say("%s: %s", nextbatch.ValidRMSEMeaning(model), numbersText(model.Provenance().ValidRMSE))
 	}
 	return requestError(err)
 }

@@ -141,7 +141,9 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d requested, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.plan.Batch, len(r.IDs))},
 		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers per row" + s.inputNames()},
 	}
-	if model := s.plan.Model(); model != nil {
+	if model := s.plan.Model(); model != nil && model.Kind().Blends() {
+		list = append(list, learnerFacts(r)...)
+	} else if model != nil {
 		networks := model.Ensemble()
 		list = append(list, report.Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(networks),
 			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
@@ -153,6 +155,17 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 	return append(list,
 		report.Fact{Name: "seconds", Value: fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total, t.Read, t.Train, t.Kernel, t.Select)},
 		report.Fact{Name: "version", Value: r.Version})
+}
+
+// learnerFacts say what was chosen for each target, and why.
+func learnerFacts(r *nextbatch.Result) (list []report.Fact) {
+	for _, t := range r.Targets {
+		list = append(list, report.Fact{Name: t.Target + ": learner", Value: t.Learner})
+	}
+	if list == nil {
+		list = []report.Fact{{Name: "learner", Value: r.Learner}}
+	}
+	return list
 }
 
 // inputs lists the files that were read.
@@ -226,7 +239,11 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 		page.Errors = append(page.Errors, report.Fact{Name: prefix + name, Value: fmt.Sprintf(format, args...)})
 	}
 	for i, v := range valid {
-		add(fmt.Sprintf("RMSE of network %d", i+1), "%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)
+		name := fmt.Sprintf("RMSE of network %d", i+1)
+		if model.Kind().Blends() {
+			name = "RMSE out of fold"
+		}
+		add(name, "%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)
 	}
 	if pool != nil {
 		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)

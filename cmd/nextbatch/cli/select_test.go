@@ -68,16 +68,19 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// quick are flags that keep a training short.
-var quick = []string{"--epochs", "2", "--hidden", "16", "-q"}
+// short are flags that keep a training short, and quick those that train one network alone.
+var (
+	short = []string{"--epochs", "2", "--hidden", "16", "-q"}
+	quick = append([]string{"--learner", "network"}, short...)
+)
 
 func selectJSON(t *testing.T, args ...string) nextbatch.Result {
 	t.Helper()
-	short := quick
+	training := quick
 	if slices.Contains(args, "--model") {
-		short = []string{"-q"} // there is no training
+		training = []string{"-q"} // there is no training
 	}
-	out, _ := must(t, exitOK, slices.Concat([]string{"select"}, args, short, []string{"--json"})...)
+	out, _ := must(t, exitOK, slices.Concat([]string{"select"}, args, training, []string{"--json"})...)
 	var r nextbatch.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
