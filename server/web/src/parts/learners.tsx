@@ -103,6 +103,7 @@ function History({ list }: { list: Fitted[] }) {
         {shown.map(f => <div key={f.ask} class="mixed tall" title={`ask ${f.ask}, ${many(f.labels, 'label')}: ${shares(f).map(s => `${learnerName(s.name)} ${weightText(s.weight)}`).join(', ')}`}><Parts f={f} /></div>)}
       </div>
       <p class="ends faint small"><span>{many(first.labels, 'label')}</span><span>{count(last.labels)}</span></p>
+      <ul class="legend small">{seen(list).map(name => <li key={name}><span class={`dot ${learnerClass(name)}`} />{learnerName(name)}</li>)}</ul>
       <details class="small">
         <summary>The numbers behind it</summary>
         <div class="scroll" tabIndex={0} role="group" aria-label="How the model changed">
