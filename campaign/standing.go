@@ -132,6 +132,15 @@ func auditedOf(outcomes []Outcome, target int) (list []Audited) {
 	return list
 }
 
+// learntFrom returns how many labels stand behind a prediction for a held-out row. A network is the one that made it; a blend
+// had it made by models that learnt from four of five folds, and is itself better than these.
+func (a *Asked) learntFrom() int {
+	if a.Chosen != nil {
+		return a.Trained * 4 / 5
+	}
+	return a.Trained
+}
+
 // heldOut returns the predictions of models for random rows that they had held out, and
 // their labels.
 func (s *State) heldOut(target int) (list []Audited) {
@@ -144,7 +153,7 @@ func (s *State) heldOut(target int) (list []Audited) {
 		for _, held := range a.HeldOut {
 			v := float64(held.Values[target])
 			if s.Status(held.Row) == StatusLabelled && s.isRandom(held.Row) && !math.IsNaN(v) {
-				list = append(list, Audited{Row: held.Row, Labels: a.Trained, Prediction: v, Label: s.Label(held.Row)[target]})
+				list = append(list, Audited{Row: held.Row, Labels: a.learntFrom(), Prediction: v, Label: s.Label(held.Row)[target]})
 			}
 		}
 	}

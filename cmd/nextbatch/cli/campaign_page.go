@@ -112,6 +112,9 @@ func curveTable(t wire.TargetStatus, kind learner.Kind) *report.Table {
 		Note:    fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models, campaign.LeastAudited),
 		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE"}, {Head: "interval"}},
 	}
+	if kind.Blends() {
+		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
+	}
 	for _, p := range t.Curve.Points {
 		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows),
 			significant(number(p.RMSE.Value)), report.Text(fmt.Sprintf("%.4g to %.4g", p.RMSE.Low, p.RMSE.High))}})
