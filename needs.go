@@ -115,7 +115,7 @@ func (p *Plan) need(z forecast.Sizes) int64 {
 	}
 	if r.Learner.Blends() && r.fits() {
 		fit, kept = learner.Memory(r.Learner, config, z.Inputs, z.Train)
-		if n := max(r.Spec.TrainedNetworks(), learner.MostFolds*(r.Members-1)); n > 0 { // for the kernel, or in each fold
+		if n := max(r.Spec.TrainedNetworks(), learner.DefaultFolds*(r.Members-1)); n > 0 { // for the kernel, or in each fold
 			training, more := config.Memory(z.Inputs, z.Train, n)
 			fit, kept = max(fit+more, kept+training), kept+more
 		}
@@ -184,7 +184,7 @@ func (p *Plan) smaller() (list []string) {
 	if p.Networks > 1 {
 		list = append(list, "fewer networks")
 	}
-	if p.Networks > 0 {
+	if p.Networks > 0 || r.Learner == learner.Auto && r.fits() {
 		list = append(list, "narrower layers ("+r.named("Network.Architecture.Hidden")+")")
 	}
 	return append(list, "fewer candidates")

@@ -12,7 +12,9 @@ import (
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
@@ -214,7 +216,7 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 // fit fits a model. If some networks diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
-	model, err := learner.Fit(ctx, Sample(p.Rows), learner.Options{Kind: p.request.Learner, Network: o, Shown: p.request.Fitting})
+	model, err := learner.Fit(ctx, Sample(p.Rows), learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
 	switch {
 	case model != nil:
 		return model, err
@@ -224,6 +226,44 @@ func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, erro
 		return nil, err
 	}
 	return nil, &DataError{err}
+}
+
+// given returns the candidates that were fitted elsewhere.
+func (p *Plan) given() (list []learner.Learner) {
+	if !p.request.Learner.Blends() {
+		return nil
+	}
+	for _, g := range p.request.Given {
+		list = append(list, learner.Given{Title: g.Name, Held: g.Held.SelectRows(p.Rows.TrainRows)})
+	}
+	return list
+}
+
+// checkGiven reports predictions for other rows than those of the tables.
+func (p *Plan) checkGiven() error {
+	r, targets := &p.request, len(p.request.TargetColumns)
+	for _, g := range r.Given {
+		for _, of := range []struct {
+			rows  matrix.Dense[float64]
+			table *dataset.Table
+			name  string
+		}{{g.Held, r.train(), r.named("Train")}, {g.Pool, r.pool(), r.named("Pool")}} {
+			if of.table == nil || of.rows.Rows != of.table.Rows() || of.rows.Cols != targets {
+				return refuse("%s: there are %d×%d predictions for the rows of %s and %s", g.Name, of.rows.Rows, of.rows.Cols,
+					r.tableName(of.table, of.name), words.Count(targets, "target", "targets"))
+			}
+		}
+	}
+	return nil
+}
+
+// modelOf returns the model for certain candidates.
+func (p *Plan) modelOf(candidates []int) (*learner.Model, error) {
+	predictions := map[string]matrix.Dense[float64]{}
+	for _, g := range p.request.Given {
+		predictions[g.Name] = g.Pool.SelectRows(p.inputRows(candidates))
+	}
+	return p.model.With(predictions)
 }
 
 // warnOf turns joined errors, one per network, into warnings.

@@ -94,6 +94,9 @@ func (p *Plan) readTables(ctx context.Context) error {
 			p.warn("%s", wrong)
 		}
 	}
+	if err := p.checkGiven(); err != nil {
+		return err
+	}
 	p.poolRows = p.Rows.PoolRows
 	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
 	p.listColumns(p.Rows.Encoder)
@@ -145,6 +148,7 @@ func (p *Plan) readFeatures(context.Context) error {
 		p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = r.Features.Train, r.Features.Pool, r.Features.Aims
 	}
 	p.problem.Shared, p.problem.RowName = r.Shared, r.RowName
+	p.problem.Learnt.Members = predicted(p.problem.Pool.Cols)
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
@@ -152,4 +156,13 @@ func (p *Plan) readFeatures(context.Context) error {
 		p.poolRows = append(p.poolRows, row)
 	}
 	return p.admit(forecast.Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Aims.Rows.Rows, Inputs: p.problem.Pool.Cols})
+}
+
+// predicted is the members of an ensemble whose predictions are the rows.
+type predicted int
+
+func (p predicted) Inputs() int  { return int(p) }
+func (p predicted) Members() int { return int(p) }
+func (p predicted) Predictions(_ context.Context, rows matrix.Dense[float32]) (matrix.Dense[float32], error) {
+	return rows, nil
 }

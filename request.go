@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -37,7 +38,8 @@ type Request struct {
 
 	// OwnFeatures means that the input is the user's own features instead of tables:
 	// in Features or, for a spec that computes in float64 (spec.Spec.ComputesInDouble),
-	// in Exact. Rows are then named by number, and no network is trained.
+	// in Exact. Rows are then named by number, and no network is trained. With the kernel predictions, the features of a
+	// row are what the members of an ensemble predict for it.
 	OwnFeatures bool
 	Features    Sets[float32]
 	Exact       Sets[float64]
@@ -71,6 +73,9 @@ type Request struct {
 	// Foreign is a network that was trained elsewhere, to use instead of training one.
 	Foreign *Foreign
 
+	// Given are further candidates of a blend, which were fitted elsewhere.
+	Given []Given
+
 	// RowName is that of Problem, for the user's own features.
 	RowName func(row int) string
 	// FieldName returns the name of a field in messages, such as the flag of a program.
@@ -103,6 +108,15 @@ type Request struct {
 	Fitting  func(learner string, fold, folds int)
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
+}
+
+// Given is a learner that was fitted elsewhere, by its predictions (learner.Given). Held are those for the rows of the table that
+// holds the labelled rows, by models that have not learnt from the row, and Pool those for the rows of the table of
+// candidates. They have a column for each target; entries of rows that have no label, or that are no candidates, have
+// no meaning.
+type Given struct {
+	Name       string
+	Held, Pool matrix.Dense[float64]
 }
 
 // Choices are what users choose about models and about chance. Requests and the settings of a campaign have them.
@@ -192,8 +206,16 @@ func (r *Request) defaultSpec() string {
 	if r.Model != nil {
 		kind = r.Model.Kind()
 	}
+	if r.Foreign != nil {
+		return spec.Default
+	}
+	return DefaultSpec(kind, r.labels(learner.MostForProcess+1))
+}
+
+// DefaultSpec returns the method for a learner and a number of labelled rows.
+func DefaultSpec(kind learner.Kind, labels int) string {
 	switch {
-	case r.Foreign != nil || !kind.Blends() || r.labels(learner.MostForProcess+1) > learner.MostForProcess:
+	case !kind.Blends() || labels > learner.MostForProcess:
 		return spec.Default
 	case kind == learner.TreesOnly:
 		return TreesSpec
@@ -252,15 +274,18 @@ func (r Request) Check() error {
 	for _, k := range s.BaseKernels() {
 		features := k.Info().OwnFeatures
 		switch {
-		case !s.UsesKernel() || r.OwnFeatures == features:
+		case !s.UsesKernel() || r.OwnFeatures == features || r.OwnFeatures && k.Info().Members:
 		case features:
 			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
 		default:
-			return refuse("with features the kernel must be features, as in %v, not %v", FeaturesSpec(true), k)
+			return refuse("with features the kernel must be features, as in %v, or predictions if they are those of the members of an ensemble, not %v", FeaturesSpec(true), k)
 		}
 	}
 	if err := r.Learner.Check(r.named("Learner")); err != nil {
 		return &RequestError{err.Error()}
+	}
+	if len(r.Given) > 0 && (!r.Learner.Blends() || r.Model != nil || r.Foreign != nil || r.OwnFeatures) {
+		return refuse("%s are candidates of a blend: choose the learner %s, and neither a model nor features of your own", r.named("Given"), learner.Auto)
 	}
 	if err := network.CheckMembers(r.named("Members"), r.Members); err != nil {
 		return &RequestError{err.Error()}

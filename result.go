@@ -252,9 +252,13 @@ func apartOf(inputs []explain.Apart) []Apart {
 // predict adds predictions to the reasons.
 func (p *Plan) predict(ctx context.Context, r *Result) error {
 	rows := p.Rows.Pool.SelectRows(r.Batch.Rows())
-	targets := make([]TargetResult, p.model.Targets())
+	model, err := p.modelOf(r.Batch.Rows())
+	if err != nil {
+		return &DataError{err}
+	}
+	targets := make([]TargetResult, model.Targets())
 	for k := range targets {
-		predictions, err := predictions(ctx, p.model.Target(k), rows)
+		predictions, err := predictions(ctx, model.Target(k), rows)
 		if err != nil {
 			return &DataError{err}
 		}

@@ -1,16 +1,21 @@
 // Package audit finds labels that look wrong: those that disagree most with what
-// networks predict that have not seen them.
+// models predict that have not seen them.
 package audit
 
-// Each labelled row is predicted by networks that were trained on other folds of the
+// Each labelled row is predicted by models that were fitted to other folds of the
 // rows: ŷ_i, with the predicted standard deviation s_i, both means over the repeats.
-// Large errors are expected where the network is uncertain, so a row is scored by
+// Large errors are expected where the model is uncertain, so a row is scored by
 //
 //	r_i = |y_i − ŷ_i|/g_i,   g_i = (s_i/s + β)/(1 + β),   β = 0.3,
 //
-// s the root mean square of the s_i. Wrong labels also mislead the networks that judge
+// s the root mean square of the s_i. Wrong labels also mislead the models that judge
 // their neighbours. So rows whose label is more likely wrong than not are left out of
 // the training, and all rows are predicted again.
+//
+// A network alone is trained once for each fold. A blend (package learner) cross-fits its candidates anyway: its
+// predictions for held-out rows are those that are compared, and the rows that were left out are predicted by
+// the blend of all others. Each pass chooses among all candidates in its first repeat, and keeps to those that
+// got a weight in the others.
 //
 // The errors of right labels are taken to follow Student's distribution. Its degrees
 // of freedom ν and its scale are those for which the median and the 90 % quantile of |t|
@@ -35,24 +40,29 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/stats"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // Options determine how labels are audited. The zero value has defaults.
 type Options struct {
+	Learner learner.Kind    // the zero value means a network alone
 	Network network.Options // how the networks are trained
-	Folds   int             // 0 means DefaultFolds
+	Folds   int             // 0 means DefaultFolds for a network alone, and learner.DefaultFolds for a blend
 	Repeats int             // of the division into folds; 0 means DefaultRepeats
 
-	// Progress, unless nil, is called after each network, with how many there will
+	// Progress, unless nil, is called after each network alone or blend, with how many there will
 	// be; it takes the place of Network.Progress.
 	Progress func(done, of int)
+	// Fitting, unless nil, is called before each model of a blend is fitted, with the numbers of Progress so far,
+	// and what learner.Options.Shown is called with.
+	Fitting func(done, of int, learner string, fold, folds int)
 }
 
 // What options mean that are not set.
 const (
-	DefaultFolds   = 10
+	DefaultFolds   = 10 // of a network alone
 	DefaultRepeats = 2
 )
 
@@ -83,6 +93,12 @@ type Report struct {
 	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units
 	Findings []Finding `json:"findings"`
 
+	// Learner says which candidates a blend chose in the last pass, and why (learner.Model.Choice), and Candidates the same as
+	// numbers. Notes are what went wrong with its networks. All are empty for a network alone.
+	Learner    string              `json:"learner,omitempty"`
+	Candidates []learner.Candidate `json:"candidates,omitempty"`
+	Notes      []string            `json:"notes,omitempty"`
+
 	// TrainingNote explains why the CPU trained the networks, and not the device of the context;
 	// it is empty without a device.
 	TrainingNote string `json:"training_note,omitempty"`
@@ -98,7 +114,7 @@ func (r *Report) Suspects(p float64) []Finding {
 }
 
 // Labels audits the labels of a sample and returns a report for each target. The
-// sample has no validation rows of its own. If networks diverged, it returns both
+// sample has no validation rows of its own. If networks alone diverged, it returns both
 // reports and an error that wraps the first *network.DivergedError.
 func Labels(ctx context.Context, s network.Sample, o Options) ([]*Report, error) {
 	s.Targets = max(s.Targets, 1)
@@ -123,7 +139,11 @@ func Labels(ctx context.Context, s network.Sample, o Options) ([]*Report, error)
 }
 
 func check(s network.Sample, o *Options) error {
-	o.Folds, o.Repeats = cmp.Or(o.Folds, DefaultFolds), cmp.Or(o.Repeats, DefaultRepeats)
+	usual := DefaultFolds
+	if o.Learner.Blends() {
+		usual = learner.DefaultFolds
+	}
+	o.Folds, o.Repeats = cmp.Or(o.Folds, usual), cmp.Or(o.Repeats, DefaultRepeats)
 	switch {
 	case s.ValidX.Rows > 0:
 		return errors.New("audit: the sample has validation rows; give all rows as training rows")
@@ -144,35 +164,52 @@ type auditor struct {
 	pass    int
 	out     []bool // rows whose labels are left out of the training
 	left    int
-	done    int // networks trained
+	done    int // networks or blends fitted
 
 	diverged int   // of them
 	first    error // that of the first of these
 	note     string
+
+	chosen []*learner.Model // of each target, by the first blend of the pass
 }
 
-// judge predicts all rows by networks that have not seen them and compares.
+// predictions are for all rows (across) and targets (down): means over the repeats.
+type predictions struct{ means, deviations matrix.Dense[float64] }
+
+// judge predicts all rows by models that have not seen them and compares.
 func (a *auditor) judge(ctx context.Context) ([]*Report, error) {
 	s := a.sample
-	means, deviations := matrix.New[float64](s.Targets, s.X.Rows), matrix.New[float64](s.Targets, s.X.Rows)
+	p := predictions{matrix.New[float64](s.Targets, s.X.Rows), matrix.New[float64](s.Targets, s.X.Rows)}
+	predict := a.predictByNetworks
+	if a.options.Learner.Blends() {
+		predict, a.chosen = a.predictByBlend, nil
+	}
 	for repeat := range a.options.Repeats {
-		order := rng.New(a.options.Network.Config.Seed, "audit folds", uint64(repeat)).Perm(s.X.Rows)
-		for fold := range a.options.Folds {
-			from, to := fold*s.X.Rows/a.options.Folds, (fold+1)*s.X.Rows/a.options.Folds
-			if err := a.predict(ctx, order, from, to, means, deviations); err != nil {
-				return nil, err
-			}
+		if err := predict(ctx, repeat, p); err != nil {
+			return nil, err
 		}
 	}
 	reports := make([]*Report, s.Targets)
 	for k := range reports {
-		reports[k] = a.report(k, means.Row(k), deviations.Row(k))
+		reports[k] = a.report(k, p.means.Row(k), p.deviations.Row(k))
 	}
 	return reports, nil
 }
 
-// predict adds the predictions for one fold, order[from:to].
-func (a *auditor) predict(ctx context.Context, order []int, from, to int, means, deviations matrix.Dense[float64]) error {
+// predictByNetworks adds the predictions of a network alone for each fold.
+func (a *auditor) predictByNetworks(ctx context.Context, repeat int, p predictions) error {
+	n := a.sample.X.Rows
+	order := rng.New(a.options.Network.Config.Seed, "audit folds", uint64(repeat)).Perm(n)
+	for fold := range a.options.Folds {
+		if err := a.predictFold(ctx, order, fold*n/a.options.Folds, (fold+1)*n/a.options.Folds, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// predictFold adds the predictions for one fold, order[from:to].
+func (a *auditor) predictFold(ctx context.Context, order []int, from, to int, p predictions) error {
 	inside := slices.Clone(order[from:to])
 	outside := slices.DeleteFunc(slices.Concat(order[:from], order[to:]), func(row int) bool { return a.out[row] })
 	slices.Sort(outside)
@@ -195,16 +232,34 @@ func (a *auditor) predict(ctx context.Context, order []int, from, to int, means,
 			return err
 		}
 		for i, row := range inside {
-			means.Row(k)[row] += u.Mean[i] / float64(a.options.Repeats)
-			deviations.Row(k)[row] += u.Std[i] / float64(a.options.Repeats)
+			a.add(p, k, row, u.Mean[i], u.Std[i])
 		}
 	}
-	a.note = m.TrainingNote()
+	a.fitted(m.TrainingNote())
+	return nil
+}
+
+// add adds the prediction of one repeat for a row.
+func (a *auditor) add(p predictions, target, row int, mean, deviation float64) {
+	p.means.Row(target)[row] += mean / float64(a.options.Repeats)
+	p.deviations.Row(target)[row] += deviation / float64(a.options.Repeats)
+}
+
+// fitted counts a network or blend that was fitted.
+func (a *auditor) fitted(note string) {
+	a.note = note
 	a.done++
 	if a.options.Progress != nil {
-		a.options.Progress(a.done, passes*a.options.Repeats*a.options.Folds)
+		a.options.Progress(a.done, a.of())
 	}
-	return nil
+}
+
+// of returns how many networks or blends there will be.
+func (a *auditor) of() int {
+	if a.options.Learner.Blends() {
+		return passes * a.options.Repeats
+	}
+	return passes * a.options.Repeats * a.options.Folds
 }
 
 func (a *auditor) labels(rows []int) []float64 {
@@ -226,6 +281,10 @@ func (a *auditor) leaveOut(reports []*Report) {
 func (a *auditor) report(target int, means, deviations []float64) *Report {
 	growth := growths(deviations)
 	r := &Report{LeftOut: a.left, TrainingNote: a.note}
+	if a.chosen != nil {
+		m := a.chosen[target]
+		r.Learner, r.Candidates, r.Notes = m.Choice(), m.Candidates(), m.Notes()
+	}
 	var scores []float64
 	squares := 0.0
 	for row, prediction := range means {

@@ -8,27 +8,34 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Question asks whether active learning is worth it on a table. Advise replays it
+// Question asks which model suits a table, and whether active learning is worth it. Advise replays it
 // on the labelled rows: some are held out to measure errors, a few are labelled
 // at the start, and methods request the labels of the others. The defaults of
 // zero fields are given beside them.
 type Question struct {
-	Data       *dataset.Regression // the labelled rows
-	Specs      []string            // methods to try; nil means AdviseSpecs
-	Activation string              // of the networks; empty means the default of network.Config
-	Hidden     []int               // widths of their layers; nil means that of network.Config
-	Epochs     int                 // 0 means that of network.Config
-	Rounds     int                 // batches that a method requests; 0 means AdviseRounds
-	Repeats    int                 // splits; 0 means AdviseRepeats
-	Weights    []float64           // of several targets, as in Settings
+	Data       *dataset.Regression   // the labelled rows
+	Unlabelled matrix.Dense[float32] // rows of the pool, which a blend is chosen for; may be empty
+	Learner    learner.Kind          // the model to fit; empty means a network alone
+	Specs      []string              // methods to try; nil means those of AdviseSpecs
+	Activation string                // of the networks; empty means the default of network.Config
+	Hidden     []int                 // widths of their layers; nil means that of network.Config
+	Epochs     int                   // 0 means that of network.Config
+	Rounds     int                   // batches that a method requests; 0 means AdviseRounds
+	Repeats    int                   // splits; 0 means AdviseRepeats
+	Weights    []float64             // of several targets, as in Settings
 	Seed       uint64
 
-	// Progress is called after each training, from the same goroutine.
+	// Fitting, unless nil, is called while the blend is chosen (learner.Options.Shown).
+	Fitting func(learner string, fold, folds int)
+	// Progress is called after each round of the replay, from the same goroutine.
 	Progress func(done, total int, latest Record)
 }
 
@@ -38,9 +45,12 @@ const (
 	AdviseRepeats = 10
 )
 
-// AdviseSpecs returns the two best single-network methods of the paper's table of
-// selection methods.
-func AdviseSpecs() []string {
+// AdviseSpecs returns the methods that are tried for a learner: the default one of a blend of so many labels, or the
+// two best single-network methods of the paper's table of selection methods.
+func AdviseSpecs(kind learner.Kind, labels int) []string {
+	if kind.Blends() {
+		return []string{nextbatch.DefaultSpec(kind, labels)}
+	}
 	return []string{spec.Default, "bait-f-p:grad>sketch(512)>train"}
 }
 
@@ -54,6 +64,10 @@ type Advice struct {
 	Batch   int    // rows to label at once; 0 means any number
 	BatchBy string // where the batch size comes from
 
+	// Chosen says for each target which models a blend of all labels consists of; empty for a network alone, and if
+	// there are too few labels for a blend.
+	Chosen []Chosen
+
 	// Variation compares the errors of random selection after the last round.
 	Variation Variation
 
@@ -62,9 +76,17 @@ type Advice struct {
 	Sizes      ReplaySizes
 }
 
+// Chosen is the model that suits the labels of a target.
+type Chosen struct {
+	Target     string // its name; empty if there is one without a name
+	Learner    string // what was chosen, and why (learner.Model.Choice)
+	Candidates []learner.Candidate
+	Notes      []string // what went wrong without ending the fit
+}
+
 // ReplaySizes is how a replay divides the labelled rows.
 type ReplaySizes struct {
-	Rows, Test, Valid int // in total, to measure errors, to choose the epoch
+	Rows, Test, Valid int // in total, to measure errors, to choose the epoch of a network alone
 	Start, Batch      int // labelled at the start, requested per round
 	Rounds, Repeats   int
 }
@@ -86,20 +108,22 @@ func (q Question) Advise(ctx context.Context) (*Advice, error) {
 	}
 	data := subset(q.Data, q.Seed)
 	n := data.X.Rows
-	if n < minRows {
-		return tooFewRows(n), nil
-	}
-	sizes := replaySizes(n, q.Rounds, q.Repeats)
-	if sizes.Batch < 1 {
+	r := &replay{Question: q, data: data, sizes: replaySizes(n, q.Rounds, q.Repeats, q.Learner)}
+	if n >= minRows && r.sizes.Batch < 1 {
 		return nil, fmt.Errorf("%d rounds are too many for %d labelled rows", q.Rounds, n)
 	}
-	r := &replay{Question: q, data: data, sizes: sizes}
+	if err := r.choose(ctx); err != nil {
+		return nil, err
+	}
+	if n < minRows {
+		return r.tooFewRows(), nil
+	}
 	return r.advise(ctx)
 }
 
 func (q Question) withDefaults() Question {
 	if len(q.Specs) == 0 {
-		q.Specs = AdviseSpecs()
+		q.Specs = AdviseSpecs(q.Learner, q.Data.X.Rows)
 	}
 	q.Activation = cmp.Or(q.Activation, network.DefaultChoice().Activation)
 	q.Rounds, q.Repeats = cmp.Or(q.Rounds, AdviseRounds), cmp.Or(q.Repeats, AdviseRepeats)
@@ -107,7 +131,7 @@ func (q Question) withDefaults() Question {
 }
 
 func (q Question) check() error {
-	var found []error
+	found := []error{q.Learner.Check("the learner")}
 	for i, text := range q.Specs {
 		if slices.Contains(q.Specs[:i], text) {
 			found = append(found, fmt.Errorf("method %s is named twice", text))
@@ -115,7 +139,7 @@ func (q Question) check() error {
 		if text == randomSpec {
 			found = append(found, errors.New("random is the baseline that methods are compared with; name others"))
 		}
-		found = append(found, Run{DataSet: "table", Activation: q.Activation, Spec: text, BatchSize: 1}.Check())
+		found = append(found, Run{DataSet: "table", Activation: q.Activation, Spec: JoinSpec(q.Learner, text), BatchSize: 1}.Check())
 	}
 	if q.Rounds < 1 || q.Repeats < 3 {
 		found = append(found, fmt.Errorf("%d rounds and %d repeats: a replay needs at least one round and three repeats", q.Rounds, q.Repeats))
@@ -139,20 +163,25 @@ func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
 	return &dataset.Regression{X: data.X.SelectRows(rows), Y: data.Labels().SelectRows(rows).Data, Targets: data.Targets, Names: data.Names, Encoder: data.Encoder}
 }
 
-func tooFewRows(n int) *Advice {
+func (r *replay) tooFewRows() *Advice {
+	n := r.data.X.Rows
 	a := &Advice{
+		Chosen:    r.chosen,
 		Judgement: Judgement{Because: fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows), More: minRows - n, NoReplay: true},
 		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
-		Method:    spec.Default, Batch: (n + 3) / 4, BatchBy: "a quarter of the labelled rows",
+		Method:    r.usual(), Batch: (n + 3) / 4, BatchBy: "a quarter of the labelled rows",
 	}
 	return a
 }
 
-// replaySizes divides n rows: a fifth to measure errors, a tenth to choose the epoch,
+// replaySizes divides n rows: a fifth to measure errors, a tenth to choose the epoch of a network alone,
 // and two thirds of the others are labelled by the end, so that methods have a choice in
 // every round. They come in equal parts, of which the first is there at the start.
-func replaySizes(n, rounds, repeats int) ReplaySizes {
-	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Valid: min(n/10, maxValid), Rounds: rounds, Repeats: repeats}
+func replaySizes(n, rounds, repeats int, kind learner.Kind) ReplaySizes {
+	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Rounds: rounds, Repeats: repeats}
+	if !kind.Blends() {
+		s.Valid = min(n/10, maxValid)
+	}
 	last := min(2*(n-s.Test-s.Valid)/3, maxAtEnd)
 	s.Batch = last / (rounds + 1)
 	s.Start = last - rounds*s.Batch
@@ -162,16 +191,18 @@ func replaySizes(n, rounds, repeats int) ReplaySizes {
 // replay is a question being answered.
 type replay struct {
 	Question
-	data  *dataset.Regression
-	sizes ReplaySizes
-	done  int
-	of    int
+	data   *dataset.Regression
+	sizes  ReplaySizes
+	chosen []Chosen
+	blend  learner.Options // of the replay
+	done   int
+	of     int
 }
 
 func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	runs := r.runs(append([]string{randomSpec}, r.Specs...))
 	r.of = len(runs) * (r.sizes.Rounds + 1)
-	a := &Advice{Sizes: r.sizes}
+	a := &Advice{Sizes: r.sizes, Chosen: r.chosen}
 	var err error
 	if a.Results, err = r.run(ctx, runs); err != nil {
 		return nil, err
@@ -181,18 +212,21 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	}
 	a.Judgement = a.Comparison.Judge(r.sizes.Rows)
 	a.Variation = lastVariation(a.Results)
-	a.recommend()
+	a.recommend(r.usual())
 	return a, nil
 }
 
+// usual is the default method of the learner.
+func (r *replay) usual() string { return nextbatch.DefaultSpec(r.Learner, r.Data.X.Rows) }
+
 // recommend names a method and a batch size. Where the labels do not decide, it is the
-// paper's best method, which was nowhere much worse than random selection.
-func (a *Advice) recommend() {
+// usual method of the learner, which was nowhere much worse than random selection.
+func (a *Advice) recommend(usual string) {
 	switch a.Verdict {
 	case Beats:
 		a.Method = a.Spec
 	case Unclear:
-		a.Method = spec.Default
+		a.Method = usual
 	default:
 		a.Method, a.BatchBy = randomSpec, "random selection works with any batch size"
 		return
@@ -220,18 +254,23 @@ func lastVariation(results Results) Variation {
 func (r *replay) runs(specs []string) (runs []Run) {
 	for split := range r.sizes.Repeats {
 		for _, spec := range specs {
-			runs = append(runs, Run{DataSet: "table", Activation: r.Activation, Spec: spec, BatchSize: r.sizes.Batch, Rounds: r.sizes.Rounds, Split: split})
+			runs = append(runs, Run{DataSet: "table", Activation: r.Activation, Spec: JoinSpec(r.Learner, spec), BatchSize: r.sizes.Batch, Rounds: r.sizes.Rounds, Split: split})
 		}
 	}
 	return runs
 }
 
 func (r *replay) run(ctx context.Context, runs []Run) (Results, error) {
-	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: r.sizes.Valid, Hidden: r.Hidden, Epochs: r.Epochs, Weights: r.Weights}
-	return Replay(ctx, r.data, s, runs, func(record Record) {
+	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: cmp.Or(r.sizes.Valid, NoValidation), Hidden: r.Hidden, Epochs: r.Epochs, Weights: r.Weights, Blend: r.blend, noDimension: r.Learner.Blends()}
+	results, err := Replay(ctx, r.data, s, runs, func(record Record) {
 		r.done++
 		if r.Progress != nil {
+			_, record.Spec = SplitSpec(record.Spec)
 			r.Progress(r.done, r.of, record)
 		}
 	})
+	for i := range results { // all have the learner of the question
+		_, results[i].Spec = SplitSpec(results[i].Spec)
+	}
+	return results, err
 }

@@ -8,10 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // question asks about n rows with a smooth label, with networks so small that the
@@ -81,7 +84,7 @@ func TestReplaySizes(t *testing.T) {
 		1500:   {1500, 300, 150, 175, 175, 3, 10},
 		20_000: {20_000, 4000, 512, 256, 256, 3, 10},
 	} {
-		s := replaySizes(n, 3, 10)
+		s := replaySizes(n, 3, 10, "")
 		if s != want {
 			t.Errorf("%d rows: %+v, want %+v", n, s, want)
 		}
@@ -124,5 +127,98 @@ func TestAdviseKnowsGain(t *testing.T) {
 	}
 	if a := advised(t, linearTable(300, 1), 6); a.Verdict == Beats {
 		t.Errorf("%s: %s", a.Answer(), a.Because)
+	}
+}
+
+// blendQuestion asks about a blend whose networks take no time.
+func blendQuestion(n int, kind learner.Kind) Question {
+	q := question(n)
+	q.Learner, q.Specs = kind, nil
+	return q
+}
+
+// TestAdviseBlends: a blend is chosen once, and its usual method is compared with random rows, whatever the
+// number of threads.
+func TestAdviseBlends(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []learner.Kind{learner.Auto, learner.GaussianOnly, learner.TreesOnly} {
+		q := blendQuestion(120, kind)
+		chosen, rounds := 0, 0
+		q.Fitting = func(string, int, int) { chosen++ }
+		q.Progress = func(done, of int, r Record) {
+			if rounds++; done != rounds || done > of || len(Troubles(r)) > 0 || r.Learner().Blends() {
+				t.Errorf("%s: step %d of %d after %d: %+v", kind, done, of, rounds, r)
+			}
+		}
+		a, err := q.Advise(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Chosen) != 1 || !strings.Contains(a.Chosen[0].Learner, "RMSE out of fold") || len(a.Chosen[0].Candidates) == 0 || chosen < 6 || rounds != 3*2*3 {
+			t.Errorf("%s: %+v after %d fits and %d rounds", kind, a.Chosen, chosen, rounds)
+		}
+		if want := (ReplaySizes{Rows: 120, Test: 24, Start: 22, Batch: 21, Rounds: 2, Repeats: 3}); a.Sizes != want {
+			t.Errorf("%s: sizes %+v", kind, a.Sizes)
+		}
+		if len(a.Comparison.Methods) != 1 || a.Comparison.Methods[0].Spec != nextbatch.DefaultSpec(kind, 120) || !(a.Variation.Ratio > 1) {
+			t.Errorf("%s: %+v", kind, a.Comparison)
+		}
+		q.Fitting = nil
+		again, err := q.withoutProgress().Advise(linalg.WithThreads(t.Context(), 1))
+		if err != nil || fmt.Sprint(again.Chosen) != fmt.Sprint(a.Chosen) || again.Comparison.Methods[0].Reduction != a.Comparison.Methods[0].Reduction {
+			t.Errorf("%s: with one thread %+v, %v", kind, again, err)
+		}
+	}
+}
+
+// TestReplayedCandidates: networks take part in a replay only if they have a weight worth their time.
+func TestReplayedCandidates(t *testing.T) {
+	t.Parallel()
+	for weight, want := range map[float64]string{0: "[gp boosting]", 0.05: "[gp boosting]", 0.1: "[gp boosting network]"} {
+		all := []learner.Candidate{{Name: "gp"}, {Name: "boosting", Weight: 1 - weight}, {Name: "network", Weight: weight}}
+		if got := fmt.Sprint(replayed(all)); got != want {
+			t.Errorf("a network of weight %v: %s, want %s", weight, got, want)
+		}
+	}
+}
+
+// TestAdviseBlendsFewRows: without a replay, the model is still chosen.
+func TestAdviseBlendsFewRows(t *testing.T) {
+	t.Parallel()
+	for n, models := range map[int]int{4: 0, 30: 1} {
+		a, err := blendQuestion(n, learner.Auto).Advise(t.Context())
+		if err != nil || a.Comparison != nil || len(a.Chosen) != models || a.Method != nextbatch.BlendSpec {
+			t.Errorf("%d rows: %+v, %v", n, a, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	q := blendQuestion(30, learner.Auto)
+	q.Fitting = func(string, int, int) { cancel() }
+	if _, err := q.Advise(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that ends while the model is chosen: %v", err)
+	}
+}
+
+// TestReplaySharesStarts: the first round of a split is fitted once, and the results are those of runs
+// that fit their own.
+func TestReplaySharesStarts(t *testing.T) {
+	t.Parallel()
+	data := question(120).Data
+	s := Settings{Start: 20, Valid: 12, Hidden: []int{8}, Epochs: 3}
+	for _, kind := range []learner.Kind{learner.NetworkAlone, learner.Auto} {
+		var runs []Run
+		for _, method := range []string{randomSpec, "lcmd-tp:linear", spec.Default} {
+			runs = append(runs, Run{DataSet: "table", Activation: "relu", Spec: JoinSpec(kind, method), BatchSize: 10, Rounds: 1})
+		}
+		shared, err := Replay(t.Context(), data, s, runs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, run := range runs {
+			own, err := Replay(t.Context(), data, s, []Run{run}, nil)
+			if err != nil || own[0].Test != shared[2*i].Test || own[1].Test != shared[2*i+1].Test {
+				t.Errorf("%s: %+v and %+v, %v", run.Spec, own, shared[2*i:2*i+2], err)
+			}
+		}
 	}
 }

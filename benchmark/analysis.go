@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -132,7 +133,7 @@ type Setting struct {
 // Study holds the runs of one setting. Incomplete runs are ignored.
 type Study struct {
 	Setting
-	Methods  []string // canonical texts, with @compat if it applies, in the order of the paper's selection methods
+	Methods  []string // canonical texts, with @compat if it applies, after their learners (JoinSpec), in the order of the paper's selection methods
 	DataSets []string // with a complete run, in alphabetical order
 	Splits   []int    // of any run
 	Labels   []int    // of each round
@@ -183,14 +184,14 @@ func NewStudies(results Results, planned []Run) (studies []*Study) {
 	return studies
 }
 
-// methodText is the canonical text of a run's method, or the text itself if it
+// methodText is the canonical text of a run's learner and method, or the text itself if it
 // does not parse.
 func methodText(r Run) string {
 	spec, err := r.Method()
 	if err != nil {
 		return r.Spec
 	}
-	return spec.String()
+	return JoinSpec(r.Learner(), spec.String())
 }
 
 // Runs counts the complete runs of a method on data sets.
@@ -326,6 +327,18 @@ func (s *Study) Find(spec string) (method string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// WithLearner returns the study's method of another learner that has the same spec.
+func (s *Study) WithLearner(kind learner.Kind, method string) (other string, ok bool) {
+	_, text := SplitSpec(method)
+	return s.Find(JoinSpec(kind, WithoutCompat(text)))
+}
+
+// Random returns random selection with the learner of a method, which the method is compared with.
+func (s *Study) Random(method string) (random string, ok bool) {
+	kind, _ := SplitSpec(method)
+	return s.Find(JoinSpec(kind, randomSpec))
 }
 
 const compatOption = "@compat"

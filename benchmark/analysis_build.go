@@ -111,7 +111,8 @@ func (b *studyBuilder) dropIncomplete(at cell, all bool) Gap {
 
 // methodPlace is the position of a method among the paper's selection methods.
 func methodPlace(method string) int {
-	s, err := spec.Parse(method)
+	_, text := SplitSpec(method)
+	s, err := spec.Parse(text)
 	if err != nil {
 		return math.MaxInt32
 	}

@@ -105,7 +105,9 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 		}
 	}
 	jobs := min(max(1, b.Jobs), max(1, len(w.waiting)))
-	w.gather(ctx, jobs)
+	if !slices.ContainsFunc(runs, func(r Run) bool { return r.Learner().Blends() }) { // blends train at times of their own
+		w.gather(ctx, jobs)
+	}
 	var workers sync.WaitGroup
 	for range jobs {
 		worker, leave := w.join(ctx)
@@ -126,8 +128,11 @@ func (b *Bench) Work(ctx context.Context, q Queue, wait bool) error {
 	w := &scheduler{Bench: b}
 	w.gather(ctx, b.Jobs)
 	return q.Work(ctx, max(1, b.Jobs), wait, func(ctx context.Context, claim *Claim) error {
-		ctx, leave := w.join(ctx)
-		defer leave()
+		if !claim.Run.Learner().Blends() {
+			joined, leave := w.join(ctx)
+			defer leave()
+			ctx = joined
+		}
 		w.count(+1)
 		err := w.do(ctx, claim)
 		w.count(-1)

@@ -112,7 +112,7 @@ type workKey struct {
 func (f *Forecast) work(r Run, round int) float64 {
 	key := workKey{r.Activation, f.settings.Start + round*r.BatchSize}
 	if f.works[key] == 0 {
-		f.works[key] = f.settings.network(r.Activation, 0, 0).Work(forecastInputs, key.rows, f.settings.Valid)
+		f.works[key] = f.settings.network(r.Activation, 0, 0).Work(forecastInputs, key.rows, max(0, f.settings.Valid))
 	}
 	return f.networks(r) * f.works[key]
 }

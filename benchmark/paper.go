@@ -40,7 +40,7 @@ func (s Settings) DifferencesFromPaper() (differences []string) {
 		what        string
 		ours, paper any
 	}{
-		{"labelled rows to start with", ours.Start, paper.Start}, {"validation rows", ours.Valid, paper.Valid},
+		{"labelled rows to start with", ours.Start, paper.Start}, {"validation rows", max(0, ours.Valid), paper.Valid},
 		{"epochs", ours.Epochs, paper.Epochs}, {"neurons in hidden layers", ours.Hidden, paper.Hidden},
 	} {
 		if fmt.Sprint(d.ours) != fmt.Sprint(d.paper) {

@@ -7,11 +7,11 @@ package benchmark
 import "github.com/nextbatch/nextbatch/network"
 
 // Run names one experiment of the grid. Runs that differ only in Spec start from
-// the same split and the same initial network.
+// the same split and, if they have the same learner, from the same initial model.
 type Run struct {
 	DataSet    string
 	Activation string // of the network: "relu" or "silu"
-	Spec       string // canonical text of the method, without @compat
+	Spec       string // canonical text of the method, without @compat; after that of the learner, unless it is a network (JoinSpec)
 	Compat     bool   // follow the published code where it differs from the paper
 	BatchSize  int    // rows picked per round
 	Rounds     int    // rounds that pick a batch; there are Rounds+1 measurements
@@ -23,7 +23,7 @@ type Run struct {
 type Round struct {
 	Run
 	Round  int // 0 is the start
-	Labels int // labelled rows that the networks were trained on
+	Labels int // labelled rows that the model was fitted to
 
 	Test    network.Metrics // on standardised labels; those of all targets together
 	Targets []TargetErrors  // the errors of each, if there are several

@@ -5,15 +5,23 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Method returns the spec of the run's method.
 func (r Run) Method() (spec.Spec, error) {
-	s, err := spec.Parse(r.Spec)
+	_, text := SplitSpec(r.Spec)
+	s, err := spec.Parse(text)
 	s.Compat = r.Compat
 	return s, err
+}
+
+// Learner returns what the run fits in each round.
+func (r Run) Learner() learner.Kind {
+	kind, _ := SplitSpec(r.Spec)
+	return kind
 }
 
 // String describes the run in one line.
@@ -40,8 +48,10 @@ func (r Run) Check() error {
 	}
 	if err != nil {
 		found = append(found, err)
-	} else if text := specText(spec); text != r.Spec {
+	} else if text := JoinSpec(r.Learner(), specText(spec)); text != r.Spec {
 		found = append(found, fmt.Errorf("the canonical text of %q is %q", r.Spec, text))
+	} else if lacks := lacking(r.Learner(), spec); lacks != "" {
+		found = append(found, fmt.Errorf("%s: %s", r.Spec, lacks))
 	}
 	return errors.Join(append(found, r.CheckSize())...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -32,10 +33,11 @@ type runner struct {
 	spec     spec.Spec
 	settings Settings
 	task     *task
-	labelled []int     // rows of the data set, in the order of labelling
-	pool     []int     // rows of the data set, in the order of the split
-	next     int       // the next round
-	clock    time.Time // when the round started
+	labelled []int              // rows of the data set, in the order of labelling
+	pool     []int              // rows of the data set, in the order of the split
+	next     int                // the next round
+	clock    time.Time          // when the round started
+	starts   map[startKey]start // of the split, to share; nil if every run fits its own
 }
 
 // newRunner resumes a run after the given rounds.
@@ -92,20 +94,97 @@ func (r *runner) label(picked []int) error {
 // the last. The caller stores the record, then calls label.
 func (r *runner) round(ctx context.Context) (Record, error) {
 	rec := Record{Round: Round{Run: r.run, Round: r.next, Labels: len(r.labelled), EffectiveDimension: math.NaN()}, Threads: linalg.TeamOf(ctx).Threads()}
-	x, y := r.task.rows(r.labelled)
-	networks, err := r.train(ctx, &rec, x, y)
+	m, err := r.fit(ctx, &rec)
 	if err != nil {
 		return rec, err
 	}
-	rec.Testing = seconds(func() { rec.Test, rec.Targets = r.measure(ctx, networks) })
+	rec.Testing = seconds(func() { rec.Test, rec.Targets, err = r.measure(ctx, m) })
+	if err != nil {
+		return rec, err
+	}
 	if r.next < r.run.Rounds {
-		if err := r.pick(ctx, &rec, networks, x, y); err != nil {
+		if err := r.pick(ctx, &rec, m); err != nil {
 			return rec, err
 		}
 	}
 	now := time.Now()
 	rec.Elapsed, r.clock = now.Sub(r.clock).Seconds(), now
 	return rec, nil
+}
+
+// roundModel is the model of a round.
+type roundModel interface {
+	// predict returns predictions for the labels of the test rows: a row for each network whose errors
+	// are averaged.
+	predict(ctx context.Context) (matrix.Dense[float32], error)
+	// problem returns labelled rows and pool as a method sees them.
+	problem(ctx context.Context) (nextbatch.Problem, error)
+	// of returns the same model for another run whose labelled rows are the same.
+	of(r *runner) roundModel
+}
+
+// fit fits the model of a round from scratch, or takes that of another run for the first round.
+func (r *runner) fit(ctx context.Context, rec *Record) (roundModel, error) {
+	if r.starts == nil || r.next > 0 {
+		return r.fitAnew(ctx, rec)
+	}
+	key := startKey{r.run.Learner(), r.spec.Members()}
+	if key.learner.Blends() {
+		key.networks = r.spec.Networks()
+	}
+	if had, ok := r.starts[key]; ok {
+		rec.Warnings = append(rec.Warnings, had.warnings...)
+		return had.model.of(r), nil
+	}
+	m, err := r.fitAnew(ctx, rec)
+	if err == nil {
+		r.starts[key] = start{m, slices.Clone(rec.Warnings)}
+	}
+	return m, err
+}
+
+// start is the model of the first round of a split. Methods that use as many networks have the same.
+type start struct {
+	model    roundModel
+	warnings []string
+}
+
+type startKey struct {
+	learner  learner.Kind
+	networks int
+}
+
+func (r *runner) fitAnew(ctx context.Context, rec *Record) (roundModel, error) {
+	if r.run.Learner().Blends() || r.settings.Valid == NoValidation {
+		return r.learn(ctx, rec)
+	}
+	x, y := r.task.rows(r.labelled)
+	networks, err := r.train(ctx, rec, x, y)
+	return &paperNetworks{r, networks, x, y}, err
+}
+
+// paperNetworks are networks as the paper trains them, with validation rows of their own.
+type paperNetworks struct {
+	*runner
+	networks network.Ensemble
+	x, y     matrix.Dense[float32] // labelled rows
+}
+
+func (n *paperNetworks) of(r *runner) roundModel {
+	return &paperNetworks{r, n.networks, n.x, n.y}
+}
+
+func (n *paperNetworks) predict(ctx context.Context) (matrix.Dense[float32], error) {
+	predictions := matrix.New[float32](len(n.networks), len(n.task.testY.Data))
+	n.networks.Predict(ctx, predictions, n.task.testX)
+	return predictions, nil
+}
+
+func (n *paperNetworks) problem(context.Context) (nextbatch.Problem, error) {
+	return nextbatch.Problem{
+		Models: nextbatch.Models(n.networks, n.settings.Weights...), Weights: n.settings.Weights,
+		Train: n.x, Pool: n.task.x.SelectRows(n.pool), Labels: matrix.Converted[float64](n.y),
+	}, nil
 }
 
 // train trains the networks of a round from scratch. If one diverges, its best
@@ -134,14 +213,16 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 
 // measure returns the errors on the test rows, each in units of the deviation of its
 // target: those of all labels together, and those of each target if there are several.
-func (r *runner) measure(ctx context.Context, networks network.Ensemble) (all network.Metrics, each []TargetErrors) {
+func (r *runner) measure(ctx context.Context, m roundModel) (all network.Metrics, each []TargetErrors, err error) {
 	labels := r.task.testY.Data
-	predictions := matrix.New[float32](len(networks), len(labels))
-	networks.Predict(ctx, predictions, r.task.testX)
+	predictions, err := m.predict(ctx)
+	if err != nil {
+		return all, nil, err
+	}
 	for k, name := range r.task.targets {
 		each = append(each, TargetErrors{name, errorsOf(predictions, labels, k, len(r.task.targets))})
 	}
-	return errorsOf(predictions, labels, 0, 1), each
+	return errorsOf(predictions, labels, 0, 1), each, nil
 }
 
 // errorsOf compares predictions with every step-th label from the first on, except for
@@ -161,12 +242,20 @@ func errorsOf(predictions matrix.Dense[float32], labels []float32, first, step i
 	return network.Measure(of.Block(0, of.Rows, 0, len(known)), known)
 }
 
-func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble, x, y matrix.Dense[float32]) error {
-	p := nextbatch.Problem{
-		Models: nextbatch.Models(networks, r.settings.Weights...), Weights: r.settings.Weights, Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y),
-		Batch: r.run.BatchSize, Seed: r.settings.methodSeed(r.run.Spec, r.run.Split, r.next),
+func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
+	p, err := m.problem(ctx)
+	if err != nil {
+		return err
 	}
-	batch, err := nextbatch.Select(ctx, r.spec, p)
+	_, method := SplitSpec(r.run.Spec) // the seed does not depend on the learner: by random selection, all get the same rows
+	p.Batch, p.Seed = r.run.BatchSize, r.settings.methodSeed(method, r.run.Split, r.next)
+	chosen := r.spec
+	if alone(r.spec, p) {
+		chosen, _ = spec.Parse(randomSpec)
+		rec.Fallbacks = p.Batch
+		rec.Warnings = append(rec.Warnings, "the blend has a single member, which has no predictions to compare with: the batch is random")
+	}
+	batch, err := nextbatch.Select(ctx, chosen, p)
 	if err != nil {
 		return err
 	}
@@ -181,7 +270,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensembl
 	}
 	rec.Warnings = append(rec.Warnings, batch.Warnings...)
 	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
-	if !r.spec.UsesKernel() {
+	if !chosen.UsesKernel() || r.settings.noDimension {
 		return nil
 	}
 	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -17,7 +18,7 @@ import (
 type Settings struct {
 	Seed   uint64 `json:"seed" toml:"seed"`     // of everything except the splits, which are those of the published code
 	Start  int    `json:"start" toml:"start"`   // labelled rows of the first round; 0 means that of dataset.PaperSizes
-	Valid  int    `json:"valid" toml:"valid"`   // validation rows; 0 means those of dataset.PaperSizes
+	Valid  int    `json:"valid" toml:"valid"`   // validation rows of networks; 0 means those of dataset.PaperSizes, see NoValidation
 	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means those of network.Config
 	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means those of network.Config
 
@@ -25,9 +26,19 @@ type Settings struct {
 	// are fitted to labels; nil means 1 for each. Data sets must have as many targets.
 	Weights []float64 `json:"weights,omitempty" toml:"weights"`
 
+	// Blend is how blends are fitted, apart from their kind and their networks. Stores do not keep it.
+	Blend learner.Options `json:"-" toml:"-"`
+
+	noDimension bool // rounds need no effective dimension, which takes as long as the selection
+
 	// Trainer trains the networks; nil means network.OnDevice. Stores do not keep it.
 	Trainer network.Trainer `json:"-" toml:"-"`
 }
+
+// NoValidation as Settings.Valid means that there are no validation rows: a network is fitted like any
+// learner, and holds out some of its labelled rows to choose the epoch. Learners then learn from the same
+// labels.
+const NoValidation = -1
 
 // WithDefaults returns the settings with the paper's values in place of zeros.
 func (s Settings) WithDefaults() Settings {
@@ -41,6 +52,12 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
+// Batches returns how many batches a data set with so many rows has rows for, at least 0.
+func (s Settings) Batches(rows, batch int) int {
+	s = s.WithDefaults()
+	return max(0, rows-dataset.PaperSizes(rows).Test-s.Start-max(0, s.Valid)) / batch
+}
+
 // Check reports everything that is wrong with the settings.
 func (s Settings) Check() error {
 	s = s.WithDefaults()
@@ -48,7 +65,7 @@ func (s Settings) Check() error {
 	if s.Start < dataset.FewestToLearn {
 		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least %d", s.Start, dataset.FewestToLearn)
 	}
-	if s.Valid < 1 {
+	if s.Valid < 1 && s.Valid != NoValidation {
 		found = errors.Join(found, fmt.Errorf("%d validation rows are too few; there must be at least 1", s.Valid))
 	}
 	for i, w := range s.Weights {

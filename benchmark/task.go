@@ -21,6 +21,7 @@ type task struct {
 	validX, validY matrix.Dense[float32]
 	testX, testY   matrix.Dense[float32]
 	targets        []string // names of several targets; nil if there is one
+	data           *dataset.Regression
 }
 
 // newTask splits and scales a data set. The published code, which compat
@@ -28,7 +29,7 @@ type task struct {
 func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*task, error) {
 	s = s.WithDefaults()
 	sizes := dataset.PaperSizes(data.X.Rows)
-	sizes.Train, sizes.Valid = s.Start, s.Valid
+	sizes.Train, sizes.Valid = s.Start, max(0, s.Valid)
 	parts, err := dataset.PublishedSplit(data.X.Rows, sizes, uint32(split))
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*tas
 	if err != nil {
 		return nil, err
 	}
-	t := &task{split: parts, targets: data.TargetNames(), x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.Converted[float32](labels)}
+	t := &task{data: data, split: parts, targets: data.TargetNames(), x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.Converted[float32](labels)}
 	dataset.Scale(t.x, data.X, inputs)
 	t.validX, t.validY = t.rows(parts.Valid)
 	t.testX, t.testY = t.rows(parts.Test)

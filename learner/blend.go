@@ -29,7 +29,8 @@ type blend struct {
 	intervals  conformal.Intervals
 	scores     []float64          // R_i of the intervals, in ascending order
 	counts     []float64          // how many rows of the pool each R_i stands for
-	residuals  []network.Residual // not saved
+	residuals  []network.Residual // not saved, nor are the deviations predicted for them
+	deviations []float64
 }
 
 // Candidate is what became of a learner.
@@ -153,6 +154,9 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 	b.rmse, b.factor = rootMeanSquare(errors, t.stand(rows)), 1
 	if size := rootMeanSquare(stds, t.stand(rows)); size > 0 {
 		b.factor = b.rmse / size
+	}
+	for _, s := range stds {
+		b.deviations = append(b.deviations, s*b.factor)
 	}
 	b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
 }

@@ -60,7 +60,7 @@ func small() Options {
 }
 
 func all() []Learner {
-	return []Learner{Process{}, ExtraTrees{}, Boosting{}, Network{small().Network}}
+	return []Learner{Process{}, ExtraTrees{}, Boosting{}, Network{Options: small().Network}}
 }
 
 func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
@@ -266,7 +266,7 @@ func TestSeveralTargets(t *testing.T) {
 
 // TestDivergenceIsTold: networks that diverge are named, and take no part where they predict no numbers.
 func TestDivergenceIsTold(t *testing.T) {
-	wild := Network{small().Network}
+	wild := Network{Options: small().Network}
 	wild.Options.Config.Training.Rate = 1e30
 	m := fit(t, t.Context(), made(30), wild, Process{})
 	if notes := m.Notes(); len(notes) == 0 || !strings.Contains(notes[0], "fold 1 of 5") {
@@ -283,7 +283,7 @@ func TestHopelessNetworksStop(t *testing.T) {
 	for i := range s.Y {
 		s.Y[i] = float64(s.X.At(i, 0))
 	}
-	m := fit(t, t.Context(), s, biased{name: "near", off: 0.001}, Network{small().Network})
+	m := fit(t, t.Context(), s, biased{name: "near", off: 0.001}, Network{Options: small().Network})
 	if c := m.Candidates()[1]; c.Weight != 0 || !strings.Contains(c.Left, "one of its folds") || len(m.Ensemble()) != 1 {
 		t.Errorf("%+v, %d networks", c, len(m.Ensemble()))
 	}

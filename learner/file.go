@@ -62,6 +62,7 @@ type filePart struct {
 	Weight   float64 `json:"weight"`
 	Factor   float64 `json:"factor"`
 	Constant float64 `json:"constant"`
+	Given    bool    `json:"given,omitempty"` // it was fitted elsewhere
 }
 
 // Save writes the model to a file, which appears under its name only when it is complete.
@@ -133,7 +134,7 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 		var boosting *forest
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
-			case processes, networks:
+			case processes, networks, given:
 			case *forest:
 				if !own.apart {
 					boosting = own
@@ -141,7 +142,8 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 			default:
 				return head, nil, fmt.Errorf("the blend cannot be saved, because it needs %s, which is not one of this program's own learners", p.name)
 			}
-			one.Parts = append(one.Parts, filePart{p.name, p.weight, p.factor, p.constant})
+			_, elsewhere := p.predictor.(given)
+			one.Parts = append(one.Parts, filePart{p.name, p.weight, p.factor, p.constant, elsewhere})
 		}
 		if t.process != nil {
 			one.Processes = 1 + len(t.process.folds)
@@ -279,6 +281,8 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	for _, p := range from.Parts {
 		var predictor Predictor
 		switch {
+		case p.Given:
+			predictor = given{name: p.Name, target: k}
 		case p.Name == Process{}.Name() && to.process != nil:
 			predictor = *to.process
 		case p.Name == ExtraTrees{}.Name() && to.forest != nil:

@@ -1,8 +1,10 @@
 package learner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -17,6 +19,12 @@ type Options struct {
 	Network network.Options
 	// Others are candidates of the caller's own, which a blend has in addition.
 	Others []Learner
+	// Only, unless nil, are the names of the candidates of a blend that are fitted: those that an earlier fit
+	// gave a weight, say. The others are not mentioned.
+	Only []string
+	// Folds is how many parts a blend divides the rows into; 0 means DefaultFolds. NetworkFolds is how many of
+	// them networks are trained for; 0 means the fewer the more labels there are.
+	Folds, NetworkFolds int
 	// Shown, unless nil, is called before a model of a blend is fitted: for a fold, counted from 1, or for all
 	// rows, as fold 0.
 	Shown func(learner string, fold, folds int)
@@ -38,11 +46,18 @@ func Fit(ctx context.Context, s network.Sample, o Options) (*Model, error) {
 		}
 		return OfNetwork(m), err
 	}
-	n := Network{o.Network}
+	if o.Folds < 0 || o.Folds == 1 || o.NetworkFolds < 0 {
+		return nil, fmt.Errorf("%d folds, and networks for %d of them; there must be at least 2 and 1, or 0 for the defaults", o.Folds, o.NetworkFolds)
+	}
+	n := Network{o.Network, o.NetworkFolds}
 	if isDefault(n.Options.Config) {
 		n.Options.Config = smooth()
 	}
-	return fitBlend(ctx, s, o, func(labels int) []Learner { return append(o.Kind.candidates(labels, n), o.Others...) })
+	return fitBlend(ctx, s, o, func(labels int) []Learner {
+		return slices.DeleteFunc(append(o.Kind.candidates(labels, n), o.Others...), func(l Learner) bool {
+			return o.Only != nil && !slices.Contains(o.Only, l.Name())
+		})
+	})
 }
 
 // fitBlend fits a blend of the learners that suit a number of labels.
@@ -54,6 +69,9 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 	candidates := learners(t.fewestLabels())
 	if len(candidates) > MostCandidates {
 		return nil, fmt.Errorf("there are %d learners; a blend takes up to %d", len(candidates), MostCandidates)
+	}
+	if name := repeated(candidates); name != "" {
+		return nil, fmt.Errorf("there are two learners %q", name)
 	}
 	m := newBlended(t, o)
 	if err := m.fit(ctx, t, candidates); err != nil {
@@ -90,7 +108,7 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 	if o.Network.Columns != nil {
 		t.Columns = ColumnsOf(o.Network.Columns)
 	}
-	t.Folds = cutFolds(t.Labels, t.Seed)
+	t.Folds = cutFolds(t.Labels, cmp.Or(o.Folds, DefaultFolds), t.Seed)
 	if err := t.check(o.Network.Targets); err != nil {
 		return nil, err
 	}

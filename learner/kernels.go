@@ -3,6 +3,7 @@ package learner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -111,7 +112,8 @@ func (l *Leaves) Leaves(ctx context.Context, rows matrix.Dense[float32]) ([]int3
 	return list, nil
 }
 
-// Members is the candidates of a blend that have a weight, as a kernel sees them. They take scaled rows only.
+// Members is the candidates of a blend that have a weight, as a kernel sees them. They take scaled rows only, so those
+// that were fitted elsewhere (Given) are none of them.
 type Members struct{ of *blended }
 
 // Members returns the members of a blend, and nil for a network alone.
@@ -128,9 +130,17 @@ func (m *Members) Inputs() int { return len(m.of.inputs.Mean) }
 // Members is how many predictions a row has: one by each candidate with a weight for each target.
 func (m *Members) Members() (n int) {
 	for _, t := range m.of.targets {
-		n += len(t.blend.parts)
+		n += len(t.blend.own())
 	}
 	return n
+}
+
+// own returns the parts that were fitted here.
+func (b *blend) own() []part {
+	return slices.DeleteFunc(slices.Clone(b.parts), func(p part) bool {
+		_, elsewhere := p.predictor.(given)
+		return elsewhere
+	})
 }
 
 // Predictions returns what the members predict for scaled rows, each in units of the blend's error.
@@ -138,7 +148,7 @@ func (m *Members) Predictions(ctx context.Context, scaled matrix.Dense[float32])
 	list, at := matrix.New[float32](scaled.Rows, m.Members()), 0
 	rows := Rows{Scaled: scaled}
 	for _, t := range m.of.targets {
-		for _, p := range t.blend.parts {
+		for _, p := range t.blend.own() {
 			means, _, err := p.predictor.Predict(ctx, rows, false)
 			if err != nil {
 				return list, fmt.Errorf("%s: %w", p.name, err)

@@ -14,7 +14,7 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 	if k != TreesOnly && rows <= gp.MostLabels {
 		models := 1.0
 		if rows < fewForOneProcess {
-			models += MostFolds
+			models += DefaultFolds
 		}
 		one := 8 * n * (n + float64(inputs))
 		fit, keep = atMost(3*one), atMost(targets*models*one)
@@ -23,7 +23,7 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 		// Bytes for each row, which has up to two nodes in a tree: of the trees that stay, in lists that have grown, and
 		// of those of all rows once more, as they grow.
 		const nodes = 2 * 12
-		const stay, grown = 1.25 * nodes * (MostFolds*treesPerFold + trees.DefaultExtra), 2.5 * nodes * trees.DefaultExtra
+		const stay, grown = 1.25 * nodes * (DefaultFolds*treesPerFold + trees.DefaultExtra), 2.5 * nodes * trees.DefaultExtra
 		keep += atMost(targets * stay * float64(rows))
 		fit += atMost((grown + 16*float64(inputs)) * float64(rows))
 	}

@@ -272,6 +272,15 @@ func (m *Model) Residuals() []network.Residual {
 	return slices.Clone(m.of().blend.residuals)
 }
 
+// HeldDeviations returns the standard deviations that a blend predicts for the errors of Residuals, by the models that have not
+// learnt from the rows. There are none for a network alone.
+func (m *Model) HeldDeviations() []float64 {
+	if m.blended == nil {
+		return nil
+	}
+	return slices.Clone(m.of().blend.deviations)
+}
+
 // Provenance returns how the model was made. The rows of a blend are all both trained on and held out.
 func (m *Model) Provenance() network.Provenance {
 	if m.blended == nil {

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,10 @@ import (
 
 // Network is the paper's network. As a learner it is an ensemble: the networks of the folds are
 // averaged. With several targets it has an output for each.
-type Network struct{ Options network.Options }
+type Network struct {
+	Options network.Options
+	Folds   int // that are held out; 0 means the fewer the more labels there are
+}
 
 // smooth is the configuration of networks in a blend: SiLU, trained to the last epoch on all rows of the
 // other folds. On sixteen real tables its share of a blend lowered the error more than that of
@@ -38,12 +42,17 @@ func networkFolds(labels int) int {
 	return 2
 }
 
+// folds returns how many folds of a task networks are trained for.
+func (n Network) folds(t *Task) int {
+	return min(cmp.Or(n.Folds, networkFolds(t.Rows.Len())), len(t.Folds))
+}
+
 // CrossFit implements Learner. After the first fold it gives up if its weight would be next to nothing.
 func (n Network) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	list := make([]*CrossFitted, t.Targets())
 	for k := range list {
 		list[k] = newCrossFitted(t.Rows.Len())
-		list[k].Folds = min(networkFolds(t.Rows.Len()), len(t.Folds))
+		list[k].Folds = n.folds(t)
 	}
 	var models []*network.Model
 	for fold, held := range t.Folds[:list[0].Folds] {
@@ -84,7 +93,7 @@ func (n Network) fit(ctx context.Context, t *Task, fold int) (*network.Model, er
 	o.Scaling, o.Config.Architecture.Outputs = &t.Scaling, t.Targets()
 	if tell := n.Options.Progress; tell != nil {
 		o.Progress = func(e network.Epoch) {
-			e.Fold, e.Folds = fold+1, min(networkFolds(t.Rows.Len()), len(t.Folds))
+			e.Fold, e.Folds = fold+1, n.folds(t)
 			tell(e)
 		}
 	}

@@ -59,14 +59,14 @@ func (w *Stopwatch) growth(name string, c network.Config, inputs, from, to int) 
 }
 
 // others returns how many of the labels are not in a fold.
-func others(labels int) int { return labels - labels/MostFolds }
+func others(labels int) int { return labels - labels/DefaultFolds }
 
 // processWork returns the work of cross-fitting a process, without a unit. That of the length scales has grown with
 // the power 2.25 of the labels in measurements. The posterior of all labels takes their cube.
 func processWork(labels int) float64 {
 	search := func(n int) float64 { return math.Pow(float64(min(n, gp.SearchRows)), 2.25) }
 	if labels < fewForOneProcess {
-		return search(labels) + MostFolds*search(others(labels))
+		return search(labels) + DefaultFolds*search(others(labels))
 	}
 	return search(labels) + search(gp.SearchRows)/200*math.Pow(float64(labels)/gp.SearchRows, 3)
 }

@@ -143,12 +143,12 @@ func (t *Task) check(names []string) error {
 	return nil
 }
 
-// MostFolds is how many folds there are. A learner whose models take long holds out only some of them.
-const MostFolds = 5
+// DefaultFolds is how many folds there are. A learner whose models take long holds out only some of them.
+const DefaultFolds = 5
 
-// cutFolds returns random folds, each with its share of the labels of every target.
-func cutFolds(labels matrix.Dense[float64], seed uint64) [][]int {
-	folds := make([][]int, min(MostFolds, labels.Rows))
+// cutFolds returns n random folds, each with its share of the labels of every target.
+func cutFolds(labels matrix.Dense[float64], n int, seed uint64) [][]int {
+	folds := make([][]int, min(n, labels.Rows))
 	order := rng.New(seed, "learner folds").Perm(labels.Rows)
 	slices.SortStableFunc(order, func(a, b int) int {
 		for k := range labels.Cols {

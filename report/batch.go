@@ -25,6 +25,7 @@ type Batch struct {
 	// Typical is the uncertainty of a typical candidate, drawn as a reference line
 	// for the picks; NaN if unknown.
 	Typical float64
+	Blend   bool // the predictions are those of a blend, not of networks alone
 }
 
 // Fact is a row of a two-column table.
@@ -208,7 +209,11 @@ func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {
 		f.Panels[0].Curves = []Curve{{Name: "median of the candidates", X: []float64{x[0], x[len(x)-1]}, Y: []float64{b.Typical, b.Typical}, Reference: true}}
 	}
 	f.fixed = map[string]style{"pick": pickPoint}
-	f.Note = "How uncertain the networks are about each pick: 1 is a typical held-out row, 2 twice as much. It compares rows; how far off a prediction may be, the interval says."
+	uncertain := "the networks are"
+	if b.Blend {
+		uncertain = "the model is"
+	}
+	f.Note = "How uncertain " + uncertain + " about each pick: 1 is a typical held-out row, 2 twice as much. It compares rows; how far off a prediction may be, the interval says."
 	return f
 }
 

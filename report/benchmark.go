@@ -71,6 +71,13 @@ func studySection(v view, paper bool) Section {
 		s.Tables = append(s.Tables, literatureTable(v, methods, names))
 		s.Figures = append(s.Figures, literatureCurve(v, methods, names))
 	}
+	if t := minusRandom(v); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	if t := minusNetwork(v); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	s.Text = append(s.Text, bestReductions(v)...)
 	if random, ok := v.random(); ok {
 		v.addComparisons(&s, random)
 	}
@@ -81,14 +88,8 @@ func studySection(v view, paper bool) Section {
 	return s
 }
 
-// addComparisons adds the tables and figures that compare with random selection.
+// addComparisons adds the figures that compare with random selection.
 func (v view) addComparisons(s *Section, random string) {
-	if t := minusRandom(v, random); len(t.Rows) > 0 {
-		s.Tables = append(s.Tables, t)
-	}
-	if best := bestReduction(v, random); best != "" {
-		s.Text = append(s.Text, best)
-	}
 	if len(v.DataSets) == 1 { // what follows compares data sets
 		return
 	}

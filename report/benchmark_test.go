@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -378,6 +379,78 @@ func TestNamesOfMethods(t *testing.T) {
 	if got := kernelLaTeX("bait-f-p:(linear+0.5*matern>rff(8))>train"); got !=
 		`$(k_{\mathrm{lin}} + 0.5\,k_{\mathrm{matern} \to \operatorname{rff}(8)}) \to \mathcal{X}_{\operatorname{train}}$` {
 		t.Error(got)
+	}
+}
+
+func TestNamesOfLearners(t *testing.T) {
+	t.Parallel()
+	methods := []string{"random", "auto, random", "gp, random", "lcmd-tp:grad", "auto, lcmd-tp:grad", "auto, lcmd-tp:leaf"}
+	names := shortNames(methods)
+	for method, want := range map[string]string{
+		"random": "network, Random", "auto, random": "auto, Random", "gp, random": "gp, Random",
+		"lcmd-tp:grad": "network, LCMD-TP", "auto, lcmd-tp:grad": "auto, LCMD-TP grad", "auto, lcmd-tp:leaf": "auto, LCMD-TP leaf",
+	} {
+		if names[method] != want {
+			t.Errorf("%s is named %q", method, names[method])
+		}
+	}
+	if got := methodLaTeX("auto, lcmd-tp:grad"); got != `auto, \textsc{LCMD}-TP` {
+		t.Error(got)
+	}
+	if family("auto, lcmd-tp:grad") != family("lcmd-tp:grad") {
+		t.Error("a learner changes the family")
+	}
+}
+
+// TestReportOnLearners: methods are compared with random selection by the same learner, and learners with the
+// network by the same method.
+func TestReportOnLearners(t *testing.T) {
+	t.Parallel()
+	errors := map[string]float64{"random": 0.8, "lcmd-tp:grad": 0.6, "auto, random": 0.4, "auto, lcmd-tp:grad": 0.36, "auto, lcmd-tp:leaf": 0.38}
+	for i := range 5 { // more methods than are shown
+		errors[fmt.Sprintf("trees, lcmd-tp:leaf>sketch(%d)", 8+i)] = 0.7 + 0.01*float64(i)
+	}
+	var results benchmark.Results
+	for spec, rmse := range errors {
+		for split := range 2 {
+			for round := range 2 {
+				r := benchmark.Round{Round: round, Labels: 64 + 64*round, EffectiveDimension: math.NaN()}
+				r.Run = benchmark.Run{DataSet: "set", Activation: "relu", Spec: spec, BatchSize: 64, Rounds: 1, Split: split}
+				e := rmse * (1 + 0.1*float64(split))
+				r.Test = network.Metrics{MAE: e, RMSE: e, Q95: e, Q99: e, MaxE: e}
+				results = append(results, r)
+			}
+		}
+	}
+	page, err := Benchmark(results, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]string{}
+	for _, table := range page.Sections[0].Tables {
+		var text strings.Builder
+		if err := table.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		tables[table.Name] = strings.Join(strings.Fields(text.String()), " ")
+	}
+	for name, wants := range map[string][]string{
+		"relu-64x1-all-methods":  {"auto, LCMD-TP grad", "network, LCMD-TP grad"},
+		"relu-64x1-less-random":  {"network, LCMD-TP grad 25.0", "auto, LCMD-TP grad 10.0", "auto, LCMD-TP leaf 5.0"},
+		"relu-64x1-less-network": {"auto, Random – 50.0", "auto, LCMD-TP grad 40.0"},
+		"relu-64x1-last-rmse":    {"auto, Random", "network, Random", "auto, LCMD-TP leaf"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(tables[name], want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, tables[name])
+			}
+		}
+	}
+	if strings.Contains(tables["relu-64x1-less-network"], "leaf") || strings.Contains(tables["relu-64x1-last-rmse"], "sketch(12)") {
+		t.Errorf("too much is compared:\n%s\n%s", tables["relu-64x1-less-network"], tables["relu-64x1-last-rmse"])
+	}
+	if text := strings.Join(page.Sections[0].Text, "\n"); !strings.Contains(text, "with learner auto is LCMD-TP (grad): 10.0 % lower") || !strings.Contains(text, "with learner network is LCMD-TP (grad): 25.0 % lower") {
+		t.Error(text)
 	}
 }
 

@@ -30,7 +30,7 @@ func familyOf(m spec.MethodInfo) string { return cmp.Or(m.Family, m.Name) }
 
 // family returns the index of a method's family, or len(families()) if it has none.
 func family(method string) int {
-	s, err := spec.Parse(method)
+	s, err := parse(method)
 	names := families()
 	i := slices.Index(names, familyOf(s.Method.Info()))
 	if err != nil || i < 0 {
@@ -39,21 +39,46 @@ func family(method string) int {
 	return i
 }
 
-// methodTitle names the selection method and its mode.
+// parse returns the spec of a method, which may follow a learner.
+func parse(method string) (spec.Spec, error) {
+	_, text := benchmark.SplitSpec(method)
+	return spec.Parse(text)
+}
+
+// methodTitle names the learner, unless it is a network, the selection method and its mode.
 func methodTitle(method string) string {
 	name, mode := titleParts(method)
-	return name + mode
+	kind, _ := benchmark.SplitSpec(method)
+	return benchmark.JoinSpec(kind, name+mode)
 }
 
 func methodLaTeX(method string) string {
 	name, mode := titleParts(method)
-	return `\textsc{` + escapeLaTeX(name) + `}` + mode
+	kind, _ := benchmark.SplitSpec(method)
+	return benchmark.JoinSpec(kind, `\textsc{`+escapeLaTeX(name)+`}`+mode)
+}
+
+// learnerWord names the learner of methods that have a network, where others have another one.
+func learnerWord(method string, several bool) string {
+	if kind, _ := benchmark.SplitSpec(method); several && !kind.Blends() {
+		return string(kind) + ", "
+	}
+	return ""
+}
+
+// haveLearners reports whether a method has another learner than a network.
+func haveLearners(methods []string) bool {
+	return slices.ContainsFunc(methods, func(m string) bool {
+		kind, _ := benchmark.SplitSpec(m)
+		return kind.Blends()
+	})
 }
 
 func titleParts(method string) (name, mode string) {
-	s, err := spec.Parse(method)
+	s, err := parse(method)
 	if err != nil {
-		return method, ""
+		_, name = benchmark.SplitSpec(method)
+		return name, ""
 	}
 	name = cmp.Or(s.Method.Info().Title, string(s.Method))
 	if s.Mode != spec.NoMode {
@@ -64,6 +89,7 @@ func titleParts(method string) (name, mode string) {
 
 // kernelTitle names the kernel and its transformations.
 func kernelTitle(method string) string {
+	_, method = benchmark.SplitSpec(method)
 	_, kernel, found := strings.Cut(benchmark.WithoutCompat(method), ":")
 	if !found {
 		return missing
@@ -79,7 +105,7 @@ var formulas = map[spec.Transform]string{
 
 // kernelLaTeX writes the kernel as a formula.
 func kernelLaTeX(method string) string {
-	s, err := spec.Parse(method)
+	s, err := parse(method)
 	if err != nil || !s.UsesKernel() {
 		return "---"
 	}
@@ -125,11 +151,12 @@ func formula(font, call string) string {
 // shortNames returns names for a legend: the method's title if it is unique, else
 // with the kernel, and with compat if even that is ambiguous.
 func shortNames(methods []string) map[string]string {
-	names := map[string]string{}
+	names, several := map[string]string{}, haveLearners(methods)
+	title := func(m string) string { return learnerWord(m, several) + methodTitle(m) }
 	for _, level := range []func(string) string{
-		methodTitle,
-		func(m string) string { return methodTitle(m) + " " + kernelTitle(m) },
-		func(m string) string { return methodTitle(m) + " " + kernelTitle(m) + compatWord(m) },
+		title,
+		func(m string) string { return title(m) + " " + kernelTitle(m) },
+		func(m string) string { return title(m) + " " + kernelTitle(m) + compatWord(m) },
 	} {
 		count := map[string]int{}
 		for _, m := range methods {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 )
 
 // methodCells names a method and its kernel, marked compat if only some methods
@@ -19,7 +20,8 @@ func (v view) methodCells(method string) []Cell {
 	if v.mixed {
 		kernel, formula = kernel+compatWord(method), formula+compatWord(method)
 	}
-	return []Cell{typeset(methodTitle(method), methodLaTeX(method)), typeset(kernel, formula)}
+	word := learnerWord(method, v.learners)
+	return []Cell{typeset(word+methodTitle(method), word+methodLaTeX(method)), typeset(kernel, formula)}
 }
 
 var methodColumns = []Column{{Head: "Selection method"}, {Head: "Kernel"}}
@@ -141,9 +143,28 @@ func compareMethods(v view, name, title string, names []Column, lines []line) *T
 	return t
 }
 
-// minusRandom compares methods with random selection on the same splits.
-func minusRandom(v view, random string) *Table {
-	t := &Table{Name: v.name + "-less-random", Title: "Errors compared with random selection: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+// minusRandom compares methods with random selection on the same splits, with the same learner.
+func minusRandom(v view) *Table {
+	t := minusOther(v, v.ownRandom)
+	t.Name, t.Title = v.name+"-less-random", "Errors compared with random selection: "+settingTitle(v.Setting)
+	t.Note += "The reduction is that of the geometric mean of the errors; a negative one means larger errors than with random selection."
+	if v.learners {
+		t.Note += " Each method is compared with random selection with the same learner."
+	}
+	return t
+}
+
+// minusNetwork compares learners with a network alone, on the same splits and with the same method.
+func minusNetwork(v view) *Table {
+	t := minusOther(v, v.withNetwork)
+	t.Name, t.Title = v.name+"-less-network", "Errors compared with a network and the same method: "+settingTitle(v.Setting)
+	t.Note += "The reduction is that of the geometric mean of the errors; a negative one means larger errors than with a network."
+	return t
+}
+
+// minusOther compares each method with another, if there is one, on the same splits.
+func minusOther(v view, otherOf func(method string) string) *Table {
+	t := &Table{Columns: slices.Clone(methodColumns)}
 	several := len(v.DataSets) > 1
 	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
 		t.Columns = append(t.Columns, Column{Head: m.String() + " reduction [%]"}, Column{Head: "log " + m.String() + " difference"}, Column{Head: "std. err."})
@@ -156,17 +177,18 @@ func minusRandom(v view, random string) *Table {
 	}
 	t.Columns = append(t.Columns, Column{Head: "runs"})
 	for _, method := range v.Finished() {
-		sets := v.OnCommonSplits(method, random).Common(method, random)
-		if method == random || len(sets) == 0 {
+		other := otherOf(method)
+		sets := v.OnCommonSplits(method, other).Common(method, other)
+		if method == other || len(sets) == 0 {
 			continue
 		}
 		row := Row{Cells: v.methodCells(method)}
 		runs := 0
 		for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
-			d := v.Difference(benchmark.MeanLog(m), method, random, sets...)
+			d := v.Difference(benchmark.MeanLog(m), method, other, sets...)
 			better := 0
 			for _, set := range sets {
-				if v.Difference(benchmark.MeanLog(m), method, random, set).Value < 0 {
+				if v.Difference(benchmark.MeanLog(m), method, other, set).Value < 0 {
 					better++
 				}
 			}
@@ -182,8 +204,7 @@ func minusRandom(v view, random string) *Table {
 		row.Cells = append(row.Cells, Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Differences of the mean log errors on the same splits, over the data sets where both have runs; the runs column counts pairs. " +
-		"The reduction is that of the geometric mean of the errors; a negative one means larger errors than with random selection."
+	t.Note = "Differences of the mean log errors on the same splits, over the data sets where both have runs; the runs column counts pairs. "
 	return t
 }
 
@@ -191,13 +212,23 @@ func minusRandom(v view, random string) *Table {
 // is smaller.
 func reduction(difference float64) float64 { return -100 * math.Expm1(difference) }
 
-// bestReduction describes how much smaller the errors of the best method are than those
-// of random selection; it is empty if there is nothing to compare.
-func bestReduction(v view, random string) string {
+// bestReductions describes, for each learner, how much smaller the errors of the best method are than
+// those of random selection, where there is something to compare.
+func bestReductions(v view) (texts []string) {
+	for _, kind := range learner.Kinds() {
+		if text := bestReduction(v, kind); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func bestReduction(v view, kind learner.Kind) string {
 	best, lowest, sets := "", math.Inf(1), 0
 	for _, method := range v.Finished() {
+		random := v.ownRandom(method)
 		common := v.OnCommonSplits(method, random).Common(method, random)
-		if method == random || len(common) == 0 {
+		if of, _ := benchmark.SplitSpec(method); of != kind || method == random || len(common) == 0 {
 			continue
 		}
 		if d := v.Difference(benchmark.MeanLog(benchmark.RMSE), method, random, common...).Value; d < lowest {
@@ -215,8 +246,13 @@ func bestReduction(v view, random string) string {
 	if lowest > 0 {
 		how = fmt.Sprintf("%.1f %% higher", -reduction(lowest))
 	}
-	return fmt.Sprintf("The method with the lowest RMSE is %s (%s): %s than random selection, averaged over the rounds and splits of %s.",
-		methodTitle(best), kernelTitle(best), how, where)
+	of := ""
+	if v.learners {
+		of = fmt.Sprintf(" with learner %s", kind)
+	}
+	name, mode := titleParts(best)
+	return fmt.Sprintf("The method with the lowest RMSE%s is %s (%s): %s than random selection, averaged over the rounds and splits of %s.",
+		of, name+mode, kernelTitle(best), how, where)
 }
 
 // costs shows where the time of a run goes, and what else was measured.

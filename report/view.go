@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -20,10 +23,12 @@ type view struct {
 	sets  []string          // on which all shown methods have splits in common
 	name  string            // the prefix of file names
 	mixed bool              // some methods are compat and others are not
+
+	learners bool // some methods have another learner than a network
 }
 
 func newView(s *benchmark.Study) view {
-	v := view{Study: s, shown: shownMethods(s)}
+	v := view{Study: s, shown: shownMethods(s), learners: haveLearners(s.Methods)}
 	v.names = shortNames(v.shown)
 	v.fair = s.OnCommonSplits(v.shown...)
 	v.sets = v.fair.Common(v.shown...)
@@ -48,6 +53,9 @@ func shownMethods(s *benchmark.Study) []string {
 	if len(all) <= maxShown {
 		return all
 	}
+	if haveLearners(all) {
+		return lowest(s, all)
+	}
 	selected := map[string]bool{}
 	for _, chosen := range spec.Selected() {
 		if method, ok := s.Find(benchmark.WithoutCompat(chosen.String())); ok && slices.Contains(all, method) {
@@ -60,10 +68,41 @@ func shownMethods(s *benchmark.Study) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(m string) bool { return !selected[m] })
 }
 
+// lowest returns the methods with the lowest errors, and random selection with each learner.
+func lowest(s *benchmark.Study, all []string) (methods []string) {
+	fair := s.OnCommonSplits(all...)
+	sets, rmse := fair.Common(all...), map[string]float64{}
+	for _, m := range all {
+		rmse[m] = fair.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...).Value
+		if random, _ := s.Random(m); random == m {
+			rmse[m] = math.Inf(-1)
+		}
+	}
+	best := slices.Clone(all)
+	slices.SortStableFunc(best, func(a, b string) int { return cmp.Compare(rmse[a], rmse[b]) })
+	best = best[:maxShown]
+	return slices.DeleteFunc(slices.Clone(all), func(m string) bool { return !slices.Contains(best, m) })
+}
+
 // random returns the study's method of random selection, if it has runs.
 func (v view) random() (string, bool) {
 	method, ok := v.Find("random")
 	return method, ok && v.Runs(method, v.DataSets...) > 0
+}
+
+// ownRandom returns random selection with the learner of a method.
+func (v view) ownRandom(method string) string {
+	random, _ := v.Random(method)
+	return random
+}
+
+// withNetwork returns the same method with a network alone, and nothing for those that have one.
+func (v view) withNetwork(method string) string {
+	if kind, _ := benchmark.SplitSpec(method); !kind.Blends() {
+		return ""
+	}
+	other, _ := v.WithLearner(learner.NetworkAlone, method)
+	return other
 }
 
 // runsNote states how many runs the numbers of methods on data sets are based on.

@@ -425,8 +425,10 @@ func (r *Rows) SomeTrain(n int) *Rows {
 		return r
 	}
 	part, chosen := *r, make([]int, n)
+	part.TrainRows = make([]int, n)
 	for i := range chosen {
 		chosen[i] = i * r.Train.Rows / n
+		part.TrainRows[i] = r.TrainRows[chosen[i]]
 	}
 	part.Train, part.Labels = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen)
 	return &part

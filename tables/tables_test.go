@@ -151,8 +151,8 @@ func TestRowsOfWords(t *testing.T) {
 
 func TestSomeTrain(t *testing.T) {
 	t.Parallel()
-	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5})}
-	if s := r.SomeTrain(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 {
+	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5}), TrainRows: []int{9, 8, 7, 6, 5, 4}}
+	if s := r.SomeTrain(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 || !slices.Equal(s.TrainRows, []int{9, 7, 5}) {
 		t.Errorf("%+v", s)
 	}
 	if r.SomeTrain(6) != r || r.SomeTrain(9) != r {

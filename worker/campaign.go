@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -94,7 +95,8 @@ type newBody struct {
 }
 
 func (c *call) campaignNew() (answer any, err error) {
-	var body newBody
+	body := newBody{}
+	body.Settings.Learner = learner.Auto // unless the body says otherwise
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}

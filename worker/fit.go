@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -16,10 +17,12 @@ import (
 // column for each target if it has two dimensions.
 type fitBody struct {
 	network.Choice
-	Folds   *int     `json:"folds"`   // of cross-fitting; null chooses by the number of labels
-	Holdout *float64 `json:"holdout"` // share of the rows; null for the default
-	Seed    uint64   `json:"seed"`
-	Threads int      `json:"threads"`
+	Learner  learner.Kind `json:"learner"`
+	Learners []given      `json:"learners"` // each with an array: predictions for the rows, out of fold
+	Folds    *int         `json:"folds"`    // of cross-fitting; null chooses by the number of labels
+	Holdout  *float64     `json:"holdout"`  // share of the rows; null for the default
+	Seed     uint64       `json:"seed"`
+	Threads  int          `json:"threads"`
 }
 
 // fitted is the answer; its one array is the model as a safetensors file.
@@ -29,20 +32,26 @@ type fitted struct {
 	ValidRMSE [][]nextbatch.Float `json:"valid_rmse"` // of each network, for each target
 	Best      []int               `json:"best_epochs"`
 	Intervals string              `json:"intervals"`
-	Warnings  []string            `json:"warnings"`
+	Learner   []string            `json:"learner"` // what was chosen for each target, and why
+	// Candidates are what was tried for each target; empty for a network alone.
+	Candidates [][]learner.Candidate `json:"candidates"`
+	Warnings   []string              `json:"warnings"`
 }
 
 func (c *call) fit() (any, error) {
-	body := fitBody{Choice: network.DefaultChoice()}
+	body := fitBody{Choice: network.DefaultChoice(), Learner: learner.Auto}
 	if err := c.read(&body); err != nil {
+		return nil, err
+	}
+	if err := body.check(); err != nil {
 		return nil, err
 	}
 	config, err := trained(body.Choice, body.Seed)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Data) != 2 {
-		return nil, refuse("fit takes two arrays, rows and labels, not %d", len(c.Data))
+	if len(c.Data) != 2+len(body.Learners) {
+		return nil, refuse("fit takes two arrays, rows and labels, and one for each of the learners; there are %d", len(c.Data))
 	}
 	x, centres, warnings, err := centred(c.Data[0])
 	if err != nil {
@@ -52,17 +61,15 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array y %w", err)
 	}
-	if err := c.admitFit(config, x, targets, max(1, body.Members)); err != nil {
+	if err := c.admitFit(body, config, x, targets); err != nil {
 		return nil, err
 	}
-	options := network.Options{Config: config, Members: max(1, body.Members), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
-	if body.Folds != nil {
-		options.Folds = *body.Folds
-	} else if body.Holdout != nil && *body.Holdout == 0 {
-		options.Folds = 0
+	options := learner.Options{Kind: body.Learner, Network: body.options(config, x.Rows, centres), Shown: c.fitting()}
+	options.Network.Progress = c.training(func(e network.Epoch) int { return options.Network.Members * max(1+options.Network.Folds, e.Folds) })
+	if options.Others, err = c.others(body.Learners); err != nil {
+		return nil, err
 	}
-	options.Progress = c.training(func() int { return options.Members * (1 + options.Folds) })
-	model, err := learner.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample{X: x, Y: y, Targets: targets}, learner.Options{Network: options})
+	model, err := learner.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample{X: x, Y: y, Targets: targets}, options)
 	if model == nil {
 		if c.ctx.Err() != nil {
 			return nil, c.ctx.Err()
@@ -79,13 +86,59 @@ func (c *call) fit() (any, error) {
 	return about, nil
 }
 
-// admitFit rejects networks that, with their file, would not fit into memory.
-func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets, members int) error {
+// check reports what is wrong with the learner.
+func (b fitBody) check() error {
+	if err := b.Learner.Check("learner"); err != nil {
+		return refuse("%v", err)
+	}
+	usual := network.DefaultChoice()
+	networks := b.Members > 1 || b.Epochs != usual.Epochs || b.Activation != usual.Activation || b.Hidden != nil && !slices.Equal(b.Hidden, usual.Hidden)
+	switch blends := b.Learner.Blends(); {
+	case networks && blends && b.Learner != learner.Auto:
+		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
+	case blends && (b.Folds != nil || b.Holdout != nil):
+		return refuse("folds and holdout are of a network alone, while the learner %s holds every row out once: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
+	case !blends && len(b.Learners) > 0:
+		return refuse("learners are candidates beside others: choose the learner %s", learner.Auto)
+	}
+	return nil
+}
+
+// options returns how networks are fitted.
+func (b fitBody) options(config network.Config, rows int, centres []float64) network.Options {
+	o := network.Options{Config: config, Members: max(1, b.Members), Holdout: b.Holdout, Centres: centres}
+	switch {
+	case b.Folds != nil:
+		o.Folds = *b.Folds
+	case !b.Learner.Blends() && (b.Holdout == nil || *b.Holdout != 0):
+		o.Folds = network.DefaultFolds(rows)
+	}
+	return o
+}
+
+// others returns the learners that were fitted elsewhere.
+func (c *call) others(list []given) (others []learner.Learner, err error) {
+	for _, g := range list {
+		held, err := c.predicted(g, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, learner.Given{Title: g.Name, Held: held})
+	}
+	return others, nil
+}
+
+// admitFit rejects models that, with their file, would not fit into memory.
+func (c *call) admitFit(body fitBody, config network.Config, x matrix.Dense[float32], targets int) error {
 	config.Architecture.Outputs = targets
 	if err := config.Check(); err != nil {
 		return refuse("%v", err)
 	}
+	members := max(1, body.Members)
 	need, file := config.Memory(x.Cols, x.Rows, members)
+	if body.Learner.Blends() {
+		need, file = learner.Memory(body.Learner, config, x.Cols, x.Rows)
+	}
 	less := []string{"narrower layers (hidden)"}
 	if members > 1 {
 		less = append(less, "fewer networks (ensemble)")
@@ -106,6 +159,9 @@ func describe(model *learner.Model, diverged error) fitted {
 			errors = append(errors, nextbatch.Float(v))
 		}
 		f.ValidRMSE = append(f.ValidRMSE, errors)
+		f.Learner = append(f.Learner, model.Target(target).Choice())
+		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
+		f.Warnings = append(f.Warnings, model.Target(target).Notes()...)
 	}
 	if diverged != nil {
 		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)
@@ -115,6 +171,7 @@ func describe(model *learner.Model, diverged error) fitted {
 
 // predictBody requests predictions by the model in array 0 for the rows in array 1.
 type predictBody struct {
+	Learners []given  `json:"learners"` // each with an array: predictions for the rows
 	Std      bool     `json:"std"`
 	Interval bool     `json:"interval"` // add intervals, of the default coverage unless there is one
 	Coverage *float64 `json:"coverage"` // of intervals; null for none
@@ -131,8 +188,8 @@ func (c *call) predict() (any, error) {
 	if body.Interval && body.Coverage == nil {
 		body.Coverage = new(conformal.DefaultCoverage)
 	}
-	if len(c.Data) != 2 {
-		return nil, refuse("predict takes two arrays, a model and rows, not %d", len(c.Data))
+	if len(c.Data) != 2+len(body.Learners) {
+		return nil, refuse("predict takes two arrays, a model and rows, and one for each of the learners; there are %d", len(c.Data))
 	}
 	model := &learner.Model{}
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {
@@ -146,6 +203,9 @@ func (c *call) predict() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if model, err = c.with(model, body.Learners); err != nil {
+		return nil, err
+	}
 	c.ctx = nextbatch.WithThreads(c.ctx, body.Threads)
 	byTarget := make([][][]float64, model.Targets())
 	for target := range byTarget {
@@ -157,6 +217,19 @@ func (c *call) predict() (any, error) {
 		c.data = append(c.data, sideBySide(byTarget, i))
 	}
 	return struct{}{}, nil
+}
+
+// with returns a model with the predictions of learners that were fitted elsewhere.
+func (c *call) with(model *learner.Model, list []given) (*learner.Model, error) {
+	predictions := map[string]matrix.Dense[float64]{}
+	for _, g := range list {
+		one, err := c.predicted(g, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		predictions[g.Name] = one
+	}
+	return model.With(predictions)
 }
 
 // predictions returns the predictions for one target.

@@ -24,19 +24,22 @@ func hostile() map[string]struct {
 	rows := Array{Shape: Shape{"float64", []int{40, 2}}, Float64: wave(40, 2)}
 	y := list(wave(40, 1))
 	fit := func(change map[string]any) map[string]any {
-		body := map[string]any{"epochs": 2, "hidden": []int{8}, "activation": "relu"}
+		body := map[string]any{"learner": "network", "epochs": 2, "hidden": []int{8}, "activation": "relu"}
 		for key, value := range change {
 			body[key] = value
 		}
 		return body
 	}
-	selecting := func(key string, value any) Frame {
+	selecting := func(key string, value any, more ...any) Frame { // more are keys and values
 		f := exampleSelect(40, 4)
 		var body map[string]any
 		if err := json.Unmarshal(f.Body, &body); err != nil {
 			panic(err)
 		}
 		body[key] = value
+		for i := 0; i < len(more); i += 2 {
+			body[more[i].(string)] = more[i+1]
+		}
 		f.Body, _ = json.Marshal(body) // as it was
 		return f
 	}
@@ -68,6 +71,13 @@ func hostile() map[string]struct {
 		"labels of any number of targets": {request("fit", fit(nil), rows, empty("float64", 0, 1<<60)), "data", "has no labels"},
 		"labels without targets":          {request("fit", fit(nil), rows, empty("float64", 1<<31, 0)), "data", "where a list is expected"},
 		"a huge network to fit":           {request("fit", fit(map[string]any{"hidden": []int{1_000_000, 1_000_000}}), rows, y), "memory", "narrower layers (hidden)"},
+		"a huge network in a blend":       {request("fit", fit(map[string]any{"learner": "auto", "hidden": []int{1_000_000, 1_000_000}}), rows, y), "memory", "narrower layers (hidden)"},
+		"an unknown learner":              {request("fit", fit(map[string]any{"learner": "oracle"}), rows, y), "request", "learner is auto, network, gp or trees"},
+		"predictions that are not there":  {request("fit", fit(map[string]any{"learner": "auto", "learners": []given{{"a", []int{99}}}}), rows, y, y), "request", "refers to array 99"},
+		"predictions of bytes":            {request("fit", fit(map[string]any{"learner": "auto", "learners": []given{{"a", []int{2}}}}), rows, y, empty("uint8", 1<<40, 0)), "data", "where a list is expected"},
+		"predictions of any targets":      {request("fit", fit(map[string]any{"learner": "auto", "learners": []given{{"a", []int{2}}}}), rows, y, empty("float64", 0, 1<<60)), "data", "has no numbers"},
+		"a learner without predictions":   {request("fit", fit(map[string]any{"learner": "auto", "learners": []given{{"a", nil}}}), rows, y, y), "request", "0 arrays instead of 1"},
+		"a huge blend to select by":       {selecting("learner", "auto", "hidden", []int{1_000_000, 1_000_000}), "memory", "narrower layers (hidden)"},
 		"many networks to fit":            {request("fit", fit(map[string]any{"ensemble": 2_000_000_000}), rows, y), "request", "ensemble must be from 0 to 1000"},
 		"a layer beyond all bounds":       {request("fit", fit(map[string]any{"hidden": []int{math.MaxInt}}), rows, y), "request", "hidden layer 1 has width"},
 		"a million layers":                {request("fit", fit(map[string]any{"hidden": make([]int, 1_000_000)}), rows, y), "request", "1000000 hidden layers are too many"},
@@ -141,7 +151,7 @@ func TestTheEndOfTheInputEndsLongComputations(t *testing.T) {
 	selecting := exampleSelect(200, 4)
 	selecting.Body = bytes.Replace(selecting.Body, []byte(`"epochs":2`), fmt.Appendf(nil, `"epochs":%d`, epochs), 1)
 	rows := Array{Shape: Shape{"float64", []int{200, 2}}, Float64: wave(200, 2)}
-	fitting := request("fit", map[string]any{"epochs": epochs, "hidden": []int{8}, "activation": "relu"}, rows, list(wave(200, 1)))
+	fitting := request("fit", map[string]any{"learner": "network", "epochs": epochs, "hidden": []int{8}, "activation": "relu"}, rows, list(wave(200, 1)))
 	for _, f := range []Frame{selecting, fitting} {
 		for _, reads := range []bool{true, false} {
 			c := newClient(t)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/wire"
 )
@@ -37,14 +38,37 @@ func (c *call) picking(p nextbatch.Progress) {
 }
 
 // training returns a function that reports epochs, counted over the networks and over
-// the folds of cross-fitting.
-func (c *call) training(networks func() int) func(network.Epoch) {
+// the folds of cross-fitting. An epoch tells how many folds a blend trains networks for.
+func (c *call) training(networks func(network.Epoch) int) func(network.Epoch) {
 	var mu sync.Mutex
 	done := 0
 	return func(e network.Epoch) {
 		mu.Lock()
 		defer mu.Unlock()
 		done++
-		c.report(wire.Progress{Stage: "training", Done: done, Of: e.Of * networks()})
+		of := e.Of * networks(e)
+		c.report(wire.Progress{Stage: "training", Done: min(done, of), Of: of})
+	}
+}
+
+// fitting returns a function that reports which model of a blend is being fitted: a stage for each learner but the network,
+// whose epochs are reported. Most learners fit a model for each fold and one for all rows; some need fewer. A stage is complete when the
+// next begins.
+func (c *call) fitting() func(learner string, fold, folds int) {
+	stage, begun := "", 0
+	return func(name string, _, folds int) {
+		all := folds + 1
+		if next := "fitting " + name; next != stage {
+			if stage != "" {
+				c.report(wire.Progress{Stage: stage, Done: all, Of: all})
+			}
+			stage, begun = next, 0
+		}
+		if name == (learner.Network{}).Name() {
+			stage = ""
+			return
+		}
+		c.report(wire.Progress{Stage: stage, Done: begun % all, Of: all})
+		begun++
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -32,11 +33,13 @@ type picking struct {
 // selectBody asks for a batch from tables.
 type selectBody struct {
 	picking
-	network.Choice        // what is absent or null is the default
-	Table          *table `json:"table"`
-	Train          *table `json:"train"`
-	Pool           *table `json:"pool"`
-	Aims           *table `json:"target"`
+	network.Choice              // what is absent or null is the default
+	Learner        learner.Kind `json:"learner"`
+	Learners       []given      `json:"learners"` // each with two arrays: predictions for the labelled rows, out of fold, and for candidates
+	Table          *table       `json:"table"`
+	Train          *table       `json:"train"`
+	Pool           *table       `json:"pool"`
+	Aims           *table       `json:"target"`
 
 	tables.Columns
 	Y            []string `json:"y"`
@@ -53,8 +56,8 @@ type selectBody struct {
 
 // arguments maps the fields of a request to the arguments of the Python functions.
 var arguments = map[string]string{
-	"Batch": "n", "Spec": "method", "TargetColumns": "y", "Weights": "weights", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
-	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble", "Learner": "learner",
+	"Learner": "learner", "Given": "learners", "Batch": "n", "Spec": "method", "TargetColumns": "y", "Weights": "weights", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
+	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
 	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
 	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
 	"GroupIsInput": "group_input", "Aims": "target", "Network.Architecture.Hidden": "hidden",
@@ -85,7 +88,7 @@ func (c *call) request(p picking) (r nextbatch.Request, err error) {
 
 // selectRows picks a batch from tables.
 func (c *call) selectRows() (any, error) {
-	body := selectBody{Choice: network.DefaultChoice(), Missing: tables.ImputeMissing.String()}
+	body := selectBody{Choice: network.DefaultChoice(), Learner: learner.Auto, Missing: tables.ImputeMissing.String()}
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}
@@ -101,7 +104,10 @@ func (c *call) selectRows() (any, error) {
 	}
 	r.TargetColumns, r.IDColumn, r.RandomColumn, r.Columns = body.Y, body.ID, body.RandomColumn, body.Columns
 	r.Limits = nextbatch.Limits{CostColumn: body.Cost, Budget: body.Budget, PerCost: body.CostAware, GroupColumn: body.Group, PerGroup: body.PerGroup, GroupIsInput: body.GroupInput}
-	r.Members = body.Members
+	r.Members, r.Learner = body.Members, body.Learner
+	if r.Given, err = c.givenTo(body.Learners); err != nil {
+		return nil, err
+	}
 	for _, t := range []struct {
 		from *table
 		into **dataset.Table
@@ -185,7 +191,8 @@ func setsOf[T matrix.Float](c *call) (sets nextbatch.Sets[T], err error) {
 func (c *call) pick(r nextbatch.Request, plot bool) (any, error) {
 	begin := time.Now()
 	var plan *nextbatch.Plan
-	r.Epoch = c.training(func() int { return plan.Networks })
+	r.Fitting = c.fitting()
+	r.Epoch = c.training(func(e network.Epoch) int { return max(plan.Networks, e.Folds) })
 	plan, err := r.Plan(c.ctx)
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func exampleSelect(rows, n int) Frame {
 		ends[i] = int64(len(text))
 	}
 	body := map[string]any{
-		"n": n, "seed": 3, "y": []string{"y"}, "id": "name", "epochs": 2, "hidden": []int{8}, "activation": "relu", "missing": "impute",
+		"n": n, "learner": "network", "seed": 3, "y": []string{"y"}, "id": "name", "epochs": 2, "hidden": []int{8}, "activation": "relu", "missing": "impute",
 		"table": map[string]any{"name": "frame", "columns": []map[string]any{
 			{"name": "x", "kind": "matrix", "names": []string{"a", "b"}, "arrays": []int{0}},
 			{"name": "y", "kind": "numeric", "arrays": []int{1}},
@@ -194,7 +194,7 @@ func TestFitAndPredict(t *testing.T) {
 		y[i] = x[2*i] + 3
 	}
 	rows := Array{Shape: Shape{"float64", []int{40, 2}}, Float64: x}
-	model := c.ask(request("fit", map[string]any{"epochs": 3, "hidden": []int{16}, "activation": "relu", "seed": 5}, rows, list(y)))
+	model := c.ask(request("fit", map[string]any{"learner": "network", "epochs": 3, "hidden": []int{16}, "activation": "relu", "seed": 5}, rows, list(y)))
 	if model.Kind != "result" {
 		t.Fatalf("%s", model.Body)
 	}
@@ -229,7 +229,7 @@ func TestFitAndPredictSeveralTargets(t *testing.T) {
 		y[2*i], y[2*i+1] = x[2*i], 100-x[2*i+1]
 	}
 	rows := Array{Shape: Shape{"float64", []int{60, 2}}, Float64: x}
-	fit := map[string]any{"epochs": 20, "hidden": []int{16}, "activation": "relu", "seed": 5, "ensemble": 2}
+	fit := map[string]any{"learner": "network", "epochs": 20, "hidden": []int{16}, "activation": "relu", "seed": 5, "ensemble": 2}
 	model := c.ask(request("fit", fit, rows, Array{Shape: Shape{"float64", []int{60, 2}}, Float64: y}))
 	var about fitted
 	if err := json.Unmarshal(model.Body, &about); err != nil || model.Kind != "result" || len(about.ValidRMSE) != 2 || len(about.ValidRMSE[1]) != 2 {
@@ -280,7 +280,7 @@ func TestArraysFarFromZero(t *testing.T) {
 		return Array{Shape: Shape{"float64", []int{n, 2}}, Float64: x}
 	}
 	answers := func(offset float64) (predicted []float64, batch string) {
-		fit := map[string]any{"epochs": 3, "hidden": []int{16}, "activation": "relu", "seed": 5}
+		fit := map[string]any{"learner": "network", "epochs": 3, "hidden": []int{16}, "activation": "relu", "seed": 5}
 		model := c.ask(request("fit", fit, array(offset), list(y)))
 		if model.Kind != "result" {
 			t.Fatalf("%s", model.Body)
@@ -324,7 +324,7 @@ func TestArraysOfSingles(t *testing.T) {
 		for i, v := range wave(n, 2) {
 			x[i] = float32(v + offset*float64(i%2))
 		}
-		model := c.ask(request("fit", map[string]any{"epochs": 1, "hidden": []int{4}, "activation": "relu", "folds": 0}, Array{Shape: Shape{"float32", []int{n, 2}}, Float32: x}, list(y)))
+		model := c.ask(request("fit", map[string]any{"learner": "network", "epochs": 1, "hidden": []int{4}, "activation": "relu", "folds": 0}, Array{Shape: Shape{"float32", []int{n, 2}}, Float32: x}, list(y)))
 		var about fitted
 		if err := json.Unmarshal(model.Body, &about); err != nil || model.Kind != "result" || !strings.Contains(fmt.Sprint(about.Warnings), want) || len(about.Warnings) > 1 {
 			t.Errorf("offset %v: %s, want %s", offset, model.Body, want)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,7 +82,7 @@ func worker(t *testing.T, environment ...string) (*exec.Cmd, <-chan struct{}) {
 // Of 8 processes 3 are killed without a chance to clean up, at random moments: before their
 // first round, or after some. The results are those of one process.
 func TestKilledWorkers(t *testing.T) {
-	runs := storetest.Runs(t, 0, 1, 2, 3)
+	runs := slices.Concat(storetest.Runs(t, 0, 1, 2, 3), storetest.Learners(t, 0))
 	want := alone(t, runs)
 	address := postgrestest.Schema(t)
 	planner := opened(t, address)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +29,14 @@ func TestHelperProcess(t *testing.T) {
 	s := open(t, path)
 	storetest.Join(t, s)
 	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 2, Watch: func(benchmark.Event) { fmt.Println("round") }}
-	if _, err := b.Run(context.Background(), storetest.Runs(t, 0, 1)); err != nil {
+	if _, err := b.Run(context.Background(), killed(t)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// killed returns runs of networks and of other learners.
+func killed(t testing.TB) []benchmark.Run {
+	return slices.Concat(storetest.Runs(t, 0, 1), storetest.Learners(t, 0)[:3])
 }
 
 func helper(path string) *exec.Cmd {
@@ -43,7 +49,7 @@ func helper(path string) *exec.Cmd {
 // TestKilled kills processes while they work, without a chance to clean up, until
 // 20 have died; the results are those of an undisturbed process.
 func TestKilled(t *testing.T) {
-	runs := storetest.Runs(t, 0, 1)
+	runs := killed(t)
 	want := do(t, newPath(t), runs, 1)
 	draw := rng.New(1, "kills")
 	path, kills, atWork := newPath(t), 0, 0
@@ -85,7 +91,7 @@ func TestKilled(t *testing.T) {
 }
 
 func TestProcessesShareTheWork(t *testing.T) {
-	runs := storetest.Runs(t, 0, 1)
+	runs := killed(t)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
 	first, second := helper(path), helper(path)

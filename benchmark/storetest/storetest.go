@@ -69,6 +69,18 @@ func Runs(t testing.TB, splits ...int) []benchmark.Run {
 	return runs
 }
 
+// Learners returns runs whose models are not networks alone.
+func Learners(t testing.TB, splits ...int) []benchmark.Run {
+	t.Helper()
+	runs, err := benchmark.Grid{
+		Sets: []string{"waves"}, Activations: []string{"relu"}, Splits: splits,
+		Learners: []string{"auto", "gp", "trees"}, Specs: []string{"random", "lcmd-tp:leaf>sketch(16)", "lcmd-tp:grad>sketch(16)"},
+		Schedules: []benchmark.Schedule{{Rounds: 2, Batch: 8}},
+	}.Runs()
+	must(t, err)
+	return runs
+}
+
 // Waves returns a data set to learn.
 func Waves(string) (*dataset.Regression, error) {
 	d := &dataset.Regression{X: matrix.New[float32](400, 3), Y: make([]float64, 400)}

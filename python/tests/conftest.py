@@ -17,8 +17,8 @@ import pytest  # noqa: E402
 
 from nextbatch import _binary, _worker  # noqa: E402
 
-QUICK = {"epochs": 3, "hidden": (16,)}
-QUICK_FLAGS = ["--epochs", "3", "--hidden", "16"]
+QUICK = {"learner": "network", "epochs": 3, "hidden": (16,)}
+QUICK_FLAGS = ["--learner", "network", "--epochs", "3", "--hidden", "16"]
 
 
 def command(*arguments: str) -> dict:

@@ -23,7 +23,7 @@ from nextbatch import Campaign, _binary, _service
 
 # Few labels, and rows that lack inputs: each is worth a warning, and none of them matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::nextbatch.NextbatchWarning")
-QUICK = {"epochs": 3, "hidden": (16,), "seed": 4}
+QUICK = {"learner": "network", "epochs": 3, "hidden": (16,), "seed": 4}
 KINDS = ["file", "service"]
 STORES = [*KINDS, "database"]
 
@@ -347,7 +347,7 @@ def test_nothing_open(places, kind):
 @pytest.mark.parametrize("kind", STORES)
 def test_interrupt_cancels_the_ask(places, kind):
     rows, labels = waves()
-    campaign = places.new(kind, rows, "y", labels=np.where(np.arange(60) < 30, labels, np.nan), epochs=10**8, hidden=(16,))
+    campaign = places.new(kind, rows, "y", labels=np.where(np.arange(60) < 30, labels, np.nan), learner="network", epochs=10**8, hidden=(16,))
     stages = []
 
     def interrupt(stage, done, of):
@@ -364,7 +364,7 @@ def test_interrupt_cancels_the_ask(places, kind):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_worker_killed_in_the_middle_of_an_ask(places, fresh_worker):
     rows, labels = waves()
-    campaign = places.new("file", rows, "y", labels=np.where(np.arange(60) < 30, labels, np.nan), epochs=10**8, hidden=(16,))
+    campaign = places.new("file", rows, "y", labels=np.where(np.arange(60) < 30, labels, np.nan), learner="network", epochs=10**8, hidden=(16,))
     pid = fresh_worker().pid
     with pytest.raises(nextbatch.WorkerError, match="killed by signal 9"):
         campaign.ask(3, request="plate 1", progress=lambda *_: os.kill(pid, signal.SIGKILL))

@@ -21,7 +21,7 @@ from nextbatch import Regressor  # noqa: E402
 
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator():
-    check_estimator(Regressor(hidden=(64, 64), folds=0, random_state=0))
+    check_estimator(Regressor(learner="network", hidden=(64, 64), folds=0, random_state=0))
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def data(rng):
 
 def test_it_learns(data):
     X, y = data
-    model = Regressor(hidden=(64, 64), random_state=0).fit(X[:200], y[:200])
+    model = Regressor(learner="network", hidden=(64, 64), random_state=0).fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.9
     mean, std, low, high = model.predict(X[200:], return_std=True, return_interval=True)
     np.testing.assert_array_equal(mean, model.predict(X[200:]))
@@ -46,7 +46,7 @@ def test_it_learns(data):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_pipelines_cross_validation_and_pickles(data):
     X, y = data
-    quick = Regressor(hidden=(32,), epochs=20, folds=0, random_state=3)
+    quick = Regressor(learner="network", hidden=(32,), epochs=20, folds=0, random_state=3)
     piped = make_pipeline(StandardScaler(), quick)
     assert len(cross_val_score(piped, X, y, cv=3)) == 3
     with parallel_config("multiprocessing"):
@@ -64,20 +64,20 @@ def test_pipelines_cross_validation_and_pickles(data):
 
 def test_model_is_a_file_of_the_command_line(data, tmp_path):
     X, y = data
-    model = Regressor(hidden=(16,), epochs=5, folds=0, random_state=3).fit(X, y)
+    model = Regressor(learner="network", hidden=(16,), epochs=5, folds=0, random_state=3).fit(X, y)
     assert b"nextbatch regressor" in model.model_[:4096]
 
 
 def test_ensembles(data):
     X, y = data
-    model = Regressor(hidden=(16,), epochs=5, folds=0, ensemble=3, random_state=3).fit(X, y)
+    model = Regressor(learner="network", hidden=(16,), epochs=5, folds=0, ensemble=3, random_state=3).fit(X, y)
     assert model.valid_rmse_.shape == (3,)
 
 
 def test_several_targets(data):
     X, y = data
     both = np.c_[y, 50 - 10 * y]
-    model = Regressor(hidden=(64, 64), epochs=128, folds=0, ensemble=2, random_state=0).fit(X[:200], both[:200])
+    model = Regressor(learner="network", hidden=(64, 64), epochs=128, folds=0, ensemble=2, random_state=0).fit(X[:200], both[:200])
     assert model.score(X[200:], both[200:]) > 0.8 and model.valid_rmse_.shape == (2, 2)
     answers = model.predict(X[200:], return_std=True, return_interval=0.9)
     assert [a.shape for a in answers] == [(100, 2)] * 4
@@ -85,12 +85,12 @@ def test_several_targets(data):
     np.testing.assert_array_equal(mean, model.predict(X[200:]))
     assert ((low <= both[200:]) & (both[200:] <= high)).mean(axis=0).min() > 0.7 and (std[:, 1] > std[:, 0]).all()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-    assert Regressor(hidden=(8,), epochs=2, folds=0).fit(X, y[:, None]).predict(X).shape == (300, 1)
+    assert Regressor(learner="network", hidden=(8,), epochs=2, folds=0).fit(X, y[:, None]).predict(X).shape == (300, 1)
 
 
 def test_a_column_far_from_zero(near_and_far):
     near, far, y = near_and_far
-    models = [Regressor(hidden=(16,), epochs=60, random_state=1).fit(x[:40], y[:40]) for x in (near, far)]
+    models = [Regressor(learner="network", hidden=(16,), epochs=60, random_state=1).fit(x[:40], y[:40]) for x in (near, far)]
     assert models[1].score(far, y) > 0.9
     want, got = (m.predict(x, return_interval=True) for m, x in zip(models, (near, far), strict=True))
     np.testing.assert_array_equal(got, want)
@@ -102,11 +102,11 @@ def test_a_column_far_from_zero(near_and_far):
 )
 def test_settings_that_cannot_be(data, settings, message):
     with pytest.raises(nextbatch.NextbatchError, match=message):
-        Regressor(**settings).fit(*data)
+        Regressor(learner="network", **settings).fit(*data)
 
 
 def test_too_few_rows_for_an_interval(data):
     X, y = data
-    model = Regressor(hidden=(8,), epochs=2, folds=0).fit(X[:12], y[:12])
+    model = Regressor(learner="network", hidden=(8,), epochs=2, folds=0).fit(X[:12], y[:12])
     with pytest.raises(nextbatch.DataError, match="coverage|rows"):
         model.predict(X, return_interval=0.99)

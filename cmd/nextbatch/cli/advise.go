@@ -17,7 +17,9 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -27,6 +29,7 @@ import (
 type adviseFlags struct {
 	columns         columnFlags
 	net             networkFlags
+	learner         learner.Kind
 	methods         []string
 	rounds, repeats int
 	json, quiet     bool
@@ -46,7 +49,7 @@ func newAdvise() *cobra.Command {
 	a := &adviseFlags{}
 	c := &cobra.Command{
 		Use:   "advise TABLE",
-		Short: "Estimate from your labels whether active learning is worth it",
+		Short: "Find out from your labels which model suits them, and whether active learning is worth it",
 		Example: `  nextbatch advise table.csv --target y --id name
   nextbatch advise table.csv --target y --method 'lcmd-tp:ll' --repeats 10 --json`,
 		Args: cobra.ExactArgs(1),
@@ -54,12 +57,18 @@ func newAdvise() *cobra.Command {
 			r := &advising{adviseFlags: *a, run: newRun(cmd, a.quiet), path: args[0]}
 			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
-		Long: `Replays active learning on the rows that have a label: some are held out to measure
-errors on, some are labelled at the start, and each method requests the labels of
-the others, round after round. Random selection does the same on the same splits
-with the same network seeds, so that differences are paired. The replay uses most
-of the labels; with fewer than 100 there is none, and the answer says how many are
-missing.
+		Long: `Answers two questions. Which model suits the labels? --learner auto cross-fits a
+Gaussian process, trees and networks, and blends them by their errors on rows that
+they have not seen. And does choosing rows pay for that model?
+
+For the second, it replays active learning with that model on the rows that have a
+label: some are held out to measure errors on, some are labelled at the start, and
+each method requests the labels of the others, round after round. Random selection
+does the same on the same splits with the same seeds of models, so that differences
+are paired. In the replay of a blend, networks are candidates if they have a weight
+of at least 0.1 in the blend of all labels, and are trained for one of its folds:
+training takes most of the time. The replay uses most of the labels; with fewer than
+100 there is none, and the answer says how many are missing.
 
 There is one answer for all methods together: that one beats random, that none is
 shown to, that random is better, or that there are not enough labels to tell, with
@@ -74,7 +83,8 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	f := c.Flags()
 	a.columns.registerTarget(c)
 	a.columns.registerWeights(c)
-	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
+	registerLearner(f, &a.learner)
+	f.StringArrayVar(&a.methods, "method", nil, fmt.Sprintf("a method to try; repeatable (default: that of the learner; with --learner network, %s)", benchmark.AdviseSpecs(learner.NetworkAlone, 0)))
 	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method requests")
 	f.IntVar(&a.repeats, "repeats", benchmark.AdviseRepeats, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
@@ -90,11 +100,13 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 func (a *advising) compute(ctx context.Context) (*answer, error) {
 	q, rows := a.question, a.rows
 	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets, Rows: rows.TrainRows, Encoder: rows.Encoder}
+	q.Unlabelled, q.Fitting = rows.Pool, a.progress.fitting()
+	a.progress.sayDevice(ctx, a.learner)
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
-		if len(r.Warnings) > 0 {
+		if warnings := benchmark.Troubles(r); len(warnings) > 0 {
 			troubled++
-			first = cmp.Or(first, fmt.Sprintf("%s with %d labels: %s", r.Spec, r.Labels, r.Warnings[0]))
+			first = cmp.Or(first, fmt.Sprintf("%s with %d labels: %s", r.Spec, r.Labels, warnings[0]))
 		}
 		a.progress.step("replay", done, of, fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE))
 	}
@@ -105,6 +117,11 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	}
 	if err != nil {
 		return nil, dataError{err}
+	}
+	for _, c := range advice.Chosen {
+		for _, note := range c.Notes {
+			a.progress.warn(note)
+		}
 	}
 	if troubled > 0 {
 		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled, len(advice.Results), first))
@@ -126,7 +143,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 func (a *advising) check() error {
 	q := &a.question
 	*q = benchmark.Question{
-		Activation: a.net.Activation, Hidden: a.net.Hidden, Epochs: a.net.Epochs,
+		Learner: a.learner, Activation: a.net.Activation, Hidden: a.net.Hidden, Epochs: a.net.Epochs,
 		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.Weights,
 	}
 	if a.columns.target == "" {
@@ -149,7 +166,7 @@ func (a *advising) check() error {
 		q.Specs = append(q.Specs, method.String())
 	}
 	_, err := a.net.config()
-	return errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
+	return errors.Join(err, a.net.checkLearner(a.learner), a.columns.check(), checkOutput("--report", a.page, ".html"))
 }
 
 func (a *advising) read(ctx context.Context) (err error) {
@@ -172,7 +189,7 @@ func (a *advising) admit(table *dataset.Table, z forecast.Sizes, texts []string)
 		return err
 	}
 	if len(texts) == 0 {
-		texts = benchmark.AdviseSpecs()
+		texts = benchmark.AdviseSpecs(a.learner, z.Train)
 	}
 	var specs []spec.Spec
 	for _, text := range texts {
@@ -184,30 +201,47 @@ func (a *advising) admit(table *dataset.Table, z forecast.Sizes, texts []string)
 	}
 	unlabelled := 4 * int64(z.Pool) * int64(z.Inputs)
 	z.Pool = z.Train // the labelled rows are both
-	return a.columns.memory.admit("the replay", replayNeed(table.Bytes()+unlabelled, z, config, specs, 1), "narrower layers (--hidden)", "methods with a smaller sketch", "fewer labelled rows")
+	need := replayNeed(table.Bytes()+unlabelled, z, config, specs, 1)
+	if a.learner.Blends() {
+		fit, _ := learner.Memory(a.learner, config, z.Inputs, z.Train)
+		need += footprint.Resident(fit)
+	}
+	return a.columns.memory.admit("the replay", need, "narrower layers (--hidden)", "methods with a smaller sketch", "fewer labelled rows")
 }
 
 // adviseResult is what advise prints as JSON.
 type adviseResult struct {
-	Verdict  string             `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
-	Answer   string             `json:"answer"`  // the verdict in a sentence
-	Because  string             `json:"because"`
-	More     int                `json:"more_labels"`  // that would probably settle it; 0 if the verdict stands, or if too many to estimate
-	Repeats  int                `json:"more_repeats"` // that would probably settle it without another label; 0 if none would
-	Spec     string             `json:"spec"`         // the method to use
-	Batch    int                `json:"batch"`        // 0: any
-	BatchBy  string             `json:"batch_by"`
-	Labelled int                `json:"labelled"`
-	Pool     int                `json:"pool"`
-	Ratio    number             `json:"rmse_mae_ratio"`
-	Expected number             `json:"expected_improvement"`                // in sample efficiency, by the paper's data sets
-	Fall     *campaign.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
-	Methods  []adviseMethod     `json:"methods"`
-	Replay   *replayEntry       `json:"replay,omitempty"`
-	Seed     uint64             `json:"seed"`
-	Warnings []string           `json:"warnings"`
-	Seconds  float64            `json:"seconds"`
-	Version  string             `json:"version"`
+	Verdict string `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
+	Answer  string `json:"answer"`  // the verdict in a sentence
+	Because string `json:"because"`
+	More    int    `json:"more_labels"`  // that would probably settle it; 0 if the verdict stands, or if too many to estimate
+	Repeats int    `json:"more_repeats"` // that would probably settle it without another label; 0 if none would
+	Spec    string `json:"spec"`         // the method to use
+	Batch   int    `json:"batch"`        // 0: any
+	BatchBy string `json:"batch_by"`
+	// Learner says which models suit the labels, and why, and Candidates the same as numbers; absent for a network
+	// alone. With several targets they are those of the first, and Targets has those of each.
+	Learner    string              `json:"learner,omitempty"`
+	Candidates []learner.Candidate `json:"candidates,omitempty"`
+	Targets    []adviseTarget      `json:"targets,omitempty"`
+	Labelled   int                 `json:"labelled"`
+	Pool       int                 `json:"pool"`
+	Ratio      number              `json:"rmse_mae_ratio"`
+	Expected   number              `json:"expected_improvement"`                // in sample efficiency, by the paper's data sets
+	Fall       *campaign.Interval  `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
+	Methods    []adviseMethod      `json:"methods"`
+	Replay     *replayEntry        `json:"replay,omitempty"`
+	Seed       uint64              `json:"seed"`
+	Warnings   []string            `json:"warnings"`
+	Seconds    float64             `json:"seconds"`
+	Version    string              `json:"version"`
+}
+
+// adviseTarget is the model that suits the labels of one of several targets.
+type adviseTarget struct {
+	Target     string              `json:"target"`
+	Learner    string              `json:"learner"`
+	Candidates []learner.Candidate `json:"candidates"`
 }
 
 // adviseMethod compares a method with random; its intervals hold for all methods together.
@@ -234,6 +268,14 @@ func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) a
 		Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
 		Ratio: number(advice.Variation.Ratio), Expected: number(advice.Variation.Expected),
 		Methods: []adviseMethod{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version,
+	}
+	for i, m := range advice.Chosen {
+		if i == 0 {
+			r.Learner, r.Candidates = m.Learner, m.Candidates
+		}
+		if len(advice.Chosen) > 1 {
+			r.Targets = append(r.Targets, adviseTarget{m.Target, m.Learner, m.Candidates})
+		}
 	}
 	c := advice.Comparison
 	if c == nil {
@@ -283,6 +325,9 @@ func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 	facts := &report.Table{Columns: []report.Column{{Head: "advice"}, {Head: ""}}, Facts: true}
 	add := func(name, value string) {
 		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(name), report.Text(value)}})
+	}
+	for _, m := range a.Chosen {
+		add(strings.TrimSpace("learner "+m.Target), m.Learner)
 	}
 	add("method", r.Spec)
 	add("batch", batchText(r))
@@ -359,6 +404,9 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 
 func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
 	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{sentence(r.Answer) + ". " + sentence(r.Because) + "."}}
+	for _, m := range a.Chosen {
+		page.Intro = append(page.Intro, strings.TrimSpace("Learner "+m.Target)+": "+m.Learner+".")
+	}
 	page.Warnings = r.Warnings
 	advice := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
 	if a.Comparison != nil {

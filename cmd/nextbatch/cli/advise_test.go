@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch"
 )
 
 // labelledSample writes the sample table with labels in more rows.
@@ -71,5 +73,54 @@ func TestAdviseRefuses(t *testing.T) {
 		if _, log := must(t, c.code, append([]string{"advise"}, c.args...)...); !strings.Contains(log, c.want) {
 			t.Errorf("%q: %s", c.args, log)
 		}
+	}
+}
+
+// TestAdviseLearner: without --learner, the answer names the blend of all labels, for each target.
+func TestAdviseLearner(t *testing.T) {
+	path := labelledSample(t, func(int) bool { return true })
+	page := filepath.Join(t.TempDir(), "advice.html")
+	args := slices.Concat([]string{"advise", path, "--target", "y,hours", "--id", "id", "--rounds", "1", "--repeats", "3", "--report", page}, short)
+	out, _ := must(t, exitOK, append(args, "--json")...)
+	var r adviseResult
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if len(r.Targets) != 2 || r.Targets[1].Target != "hours" || r.Targets[0].Learner != r.Learner || len(r.Candidates) != 4 || r.Targets[0].Candidates[0].Error != r.Candidates[0].Error {
+		t.Errorf("%+v", r)
+	}
+	if len(r.Methods) != 1 || r.Methods[0].Spec != nextbatch.BlendSpec || r.Replay.Valid != 0 {
+		t.Errorf("%+v", r)
+	}
+	raw, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(raw), "learner hours") || !strings.Contains(string(raw), "RMSE out of fold") {
+		t.Errorf("%.200s, %v", raw, err)
+	}
+	few, _ := must(t, exitOK, "advise", sample(t), "--target", "y", "--id", "id", "--learner", "gp", "-q")
+	if !strings.Contains(few, "1.00 gp (RMSE out of fold: gp ") || !strings.Contains(few, nextbatch.BlendSpec) {
+		t.Error(few)
+	}
+}
+
+// TestAuditLearner: the audit names its blend, as JSON and on the page, and a network alone has none.
+func TestAuditLearner(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "audit.html")
+	args := slices.Concat([]string{"audit", labelledSample(t, func(int) bool { return true }), "--target", "y", "--id", "id", "--repeats", "1", "--report", page, "--json"}, short)
+	var blend, alone auditResult
+	for to, learner := range map[*auditResult]string{&blend: "auto", &alone: "network"} {
+		out, _ := must(t, exitOK, append(args, "--learner", learner)...)
+		if err := json.Unmarshal([]byte(out), to); err != nil {
+			t.Fatalf("%v in %q", err, out)
+		}
+		raw, err := os.ReadFile(page)
+		if err != nil || strings.Contains(string(raw), "RMSE out of fold") != (learner == "auto") {
+			t.Errorf("%s: %.200s, %v", learner, raw, err)
+		}
+	}
+	if !strings.Contains(blend.Learner, "RMSE out of fold") || len(blend.Candidates) != 4 || blend.Labels != 120 {
+		t.Errorf("%+v", blend)
+	}
+	if alone.Learner != "" || alone.Candidates != nil || alone.Labels != 120 {
+		t.Errorf("%+v", alone)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/tables"
@@ -24,6 +25,7 @@ import (
 type auditFlags struct {
 	columns        columnFlags
 	net            networkFlags
+	learner        learner.Kind
 	folds, repeats int
 	most           int
 	level          float64
@@ -54,19 +56,23 @@ func newAudit() *cobra.Command {
 			r := &auditing{auditFlags: *a, run: newRun(cmd, a.quiet), path: args[0]}
 			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
 		},
-		Long: `Predicts every labelled row by networks that were trained on other rows, and lists
+		Long: `Predicts every labelled row by models that were fitted to other rows, and lists
 the labels that disagree most with their predictions, in units of the error that is
 typical for such a row. The p-value is corrected for the number of labels: it is
 the probability that the worst label of a table without errors looks this wrong.
 Labels that look wrong are left out of a second training, so that they do not
 mislead it.
 
+--learner auto blends a Gaussian process, trees and networks, by their errors on
+rows that they have not seen; the answer names the blend.
+
 A label on this list may be right: the row may be unlike all others. Measure it
 again before you change it.`,
 	}
 	f := c.Flags()
 	a.columns.registerTarget(c)
-	f.IntVar(&a.folds, "folds", audit.DefaultFolds, "parts that the rows are divided into; each is predicted from the others")
+	registerLearner(f, &a.learner)
+	f.IntVar(&a.folds, "folds", 0, fmt.Sprintf("parts that the rows are divided into; each is predicted from the others (default %d, and %d for a network alone)", learner.DefaultFolds, audit.DefaultFolds))
 	f.IntVar(&a.repeats, "repeats", audit.DefaultRepeats, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
 	f.Float64Var(&a.level, "level", 0.05, "p-value up to which a label is called suspect")
@@ -82,8 +88,9 @@ again before you change it.`,
 }
 
 func (a *auditing) compute(ctx context.Context) (*answer, error) {
-	o := audit.Options{Network: network.Options{Config: a.config}, Folds: a.folds, Repeats: a.repeats}
-	o.Progress = func(done, of int) { a.progress.step("audit", done, of, "networks trained") }
+	o := audit.Options{Learner: a.learner, Network: network.Options{Config: a.config, Columns: &a.rows.Encoder, Targets: a.rows.Targets}, Folds: a.folds, Repeats: a.repeats}
+	a.watch(&o)
+	a.progress.sayDevice(ctx, a.learner)
 	reports, err := audit.Labels(ctx, nextbatch.Sample(a.rows), o)
 	a.progress.done()
 	if ctx.Err() != nil {
@@ -98,7 +105,28 @@ func (a *auditing) compute(ctx context.Context) (*answer, error) {
 	if note := reports[0].TrainingNote; note != "" {
 		a.progress.warn(note)
 	}
+	for _, r := range reports {
+		for _, note := range r.Notes {
+			a.progress.warn(note)
+		}
+	}
 	return a.answer(reports, a.results(reports)), nil
+}
+
+// watch shows the progress of an audit.
+func (a *auditing) watch(o *audit.Options) {
+	what := "networks trained"
+	if a.learner.Blends() {
+		what = "blends fitted"
+	}
+	o.Progress = func(done, of int) { a.progress.step("audit", done, of, what) }
+	o.Fitting = func(done, of int, learner string, fold, folds int) {
+		rows := fmt.Sprintf("fold %d of %d", fold, folds)
+		if fold == 0 {
+			rows = "all rows"
+		}
+		a.progress.step("audit", done, of, fmt.Sprintf("%s, now %s, %s", what, learner, rows))
+	}
 }
 
 // answer is the result as a table, a page, and JSON or text.
@@ -113,7 +141,11 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 	}
 	found.text = func(out io.Writer) error {
 		for _, one := range result.each() {
-			fmt.Fprintf(out, "%s\n\n", one.Answer)
+			fmt.Fprintf(out, "%s\n", one.Answer)
+			if one.Learner != "" {
+				fmt.Fprintf(out, "learner  %s\n", one.Learner)
+			}
+			fmt.Fprintln(out)
 			if a.out != "" {
 				continue
 			}
@@ -168,12 +200,12 @@ func (r auditResult) each() []auditResult {
 // check reads the flags.
 func (a *auditing) check() (err error) {
 	a.config, err = a.net.config()
-	switch {
+	switch err := errors.Join(err, a.net.checkLearner(a.learner)); {
 	case err != nil:
 		return err
 	case a.columns.target == "":
 		return usagef("name the target column with --target")
-	case a.folds < 2 || a.repeats < 1 || a.most < 0:
+	case a.folds == 1 || a.folds < 0 || a.repeats < 1 || a.most < 0:
 		return usagef("--folds must be at least 2, --repeats at least 1 and --most not negative")
 	case !(a.level > 0 && a.level < 1):
 		return usagef("--level must be between 0 and 1, not %v", a.level)
@@ -190,6 +222,9 @@ func (a *auditing) check() (err error) {
 // read reads the rows and the names of those that have a label.
 func (a *auditing) read(ctx context.Context) error {
 	table, rows, err := a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+		if a.learner.Blends() {
+			return a.columns.memory.admit("fitting a model", blendNeed(table, z, a.learner, a.config, 1), "--learner trees", "fewer rows")
+		}
 		return a.columns.memory.admit("training a network", trainingNeed(table, z, a.config, 1, 0), "narrower layers (--hidden)", "fewer rows")
 	})
 	if err != nil {
@@ -209,19 +244,22 @@ func (a *auditing) read(ctx context.Context) error {
 
 // auditResult is what audit prints as JSON.
 type auditResult struct {
-	Target   string         `json:"target,omitempty"`  // of several
-	Targets  []auditResult  `json:"targets,omitempty"` // with several, the results of each; the others here are those of the first
-	Answer   string         `json:"answer"`
-	Labels   int            `json:"labels"`   // that were examined
-	Suspects int            `json:"suspects"` // with a p-value of at most level
-	Level    float64        `json:"level"`
-	RMSE     number         `json:"rmse"`     // of cross-fitted predictions, on all labels
-	LeftOut  int            `json:"left_out"` // labels that the second training did without
-	Found    []auditFinding `json:"findings"`
-	Seed     uint64         `json:"seed"`
-	Warnings []string       `json:"warnings"`
-	Seconds  float64        `json:"seconds"`
-	Version  string         `json:"version"`
+	Target   string        `json:"target,omitempty"`  // of several
+	Targets  []auditResult `json:"targets,omitempty"` // with several, the results of each; the others here are those of the first
+	Answer   string        `json:"answer"`
+	Labels   int           `json:"labels"`   // that were examined
+	Suspects int           `json:"suspects"` // with a p-value of at most level
+	Level    float64       `json:"level"`
+	RMSE     number        `json:"rmse"`     // of cross-fitted predictions, on all labels
+	LeftOut  int           `json:"left_out"` // labels that the second training did without
+	// Learner says which candidates were blended, and why, and Candidates the same as numbers; absent for a network alone.
+	Learner    string              `json:"learner,omitempty"`
+	Candidates []learner.Candidate `json:"candidates,omitempty"`
+	Found      []auditFinding      `json:"findings"`
+	Seed       uint64              `json:"seed"`
+	Warnings   []string            `json:"warnings"`
+	Seconds    float64             `json:"seconds"`
+	Version    string              `json:"version"`
 }
 
 type auditFinding struct {
@@ -236,7 +274,7 @@ type auditFinding struct {
 }
 
 func (a *auditing) result(r *audit.Report) auditResult {
-	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut,
+	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut, Learner: r.Learner, Candidates: r.Candidates,
 		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Seconds: a.seconds(), Version: thisBuild().Version}
 	shownFindings := r.Findings
 	if a.most > 0 {
@@ -283,10 +321,18 @@ func (a *auditing) table(r auditResult) (*dataset.Table, error) {
 	return dataset.NewTable(columns...)
 }
 
+// judges names what the labels were compared with.
+func (r auditResult) judges() string {
+	if r.Learner == "" {
+		return "networks"
+	}
+	return "models"
+}
+
 func auditTable(r auditResult) *report.Table {
 	t := &report.Table{
 		Title: "Labels that disagree most",
-		Note: "Predictions are those of networks that have not seen the row; the interval holds a right label with a probability of 95 %. " +
+		Note: "Predictions are those of " + r.judges() + " that have not seen the row; the interval holds a right label with a probability of 95 %. " +
 			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels.",
 		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
 	}
@@ -303,7 +349,10 @@ func auditPage(path string, targets []string, reports []*audit.Report, result au
 	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings}
 	for k, one := range result.each() {
 		page.Intro = append(page.Intro, one.Answer,
-			fmt.Sprintf("%d labels of %s were compared with the predictions of networks that had not seen them. The RMSE over all of them, wrong ones included, is %.4g.", one.Labels, targets[k], float64(one.RMSE)))
+			fmt.Sprintf("%d labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %.4g.", one.Labels, targets[k], one.judges(), float64(one.RMSE)))
+		if one.Learner != "" {
+			page.Intro = append(page.Intro, "Learner: "+one.Learner+".")
+		}
 		table, of := auditTable(one), ""
 		if len(reports) > 1 {
 			of = ": " + targets[k]

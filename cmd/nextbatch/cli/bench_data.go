@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -22,7 +23,7 @@ import (
 // table, and whether a file is only a stand-in for that of the paper.
 func (b *benchRun) inspect(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if name == benchmark.GeneratedSet || b.table != "" && name == tableName(b.table) {
+		if name == benchmark.GeneratedSet || b.isOwn(name) {
 			continue
 		}
 		set, err := sets.Find(name)
@@ -34,10 +35,37 @@ func (b *benchRun) inspect(ctx context.Context, names []string) error {
 			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s%s; its errors cannot be compared with the paper's", name, state.Raw, standIn))
 		}
 	}
-	if b.table == "" {
-		return nil
-	}
 	return b.readOwn(ctx)
+}
+
+// feasible shortens the runs on the user's tables to the rounds that they have rows for, with a warning,
+// and leaves out runs that have rows for none.
+func (b *benchRun) feasible(s benchmark.Settings, runs []benchmark.Run) (list []benchmark.Run) {
+	said := map[string]bool{}
+	warn := func(text string) {
+		if !said[text] {
+			said[text] = true
+			b.warnings = append(b.warnings, text)
+		}
+	}
+	for _, r := range runs {
+		if !b.isOwn(r.DataSet) {
+			list = append(list, r)
+			continue
+		}
+		rows := b.own[r.DataSet].X.Rows
+		switch most := s.Batches(rows, r.BatchSize); {
+		case most >= r.Rounds:
+			list = append(list, r)
+		case most < 1:
+			warn(fmt.Sprintf("%s has %s, too few for a batch of %d; its runs are left out", r.DataSet, words.Count(rows, "row", "rows"), r.BatchSize))
+		default:
+			warn(fmt.Sprintf("%s has %s, enough for %s of %d, not %d", r.DataSet, words.Count(rows, "row", "rows"), words.Count(most, "batch", "batches"), r.BatchSize, r.Rounds))
+			r.Rounds = most
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // kindOfRun is what the memory of a run depends on.
@@ -101,6 +129,10 @@ func (b *benchRun) admitJobs(c network.Config, kinds []kindOfRun, runs int) erro
 	jobs := min(b.jobs, runs)
 	for _, k := range kinds {
 		need := replayNeed(0, k.sizes, c, []spec.Spec{k.method}, jobs)
+		if kind := k.run.Learner(); kind.Blends() {
+			blend, _ := learner.Memory(kind, c, k.sizes.Inputs, k.sizes.Train)
+			need += int64(jobs) * blend
+		}
 		what := fmt.Sprintf("%s on %s, %s at the same time,", k.run.Spec, k.run.DataSet, words.Count(jobs, "run", "runs"))
 		if err := b.columns.memory.admit(what, need, "fewer runs at the same time (--jobs)", "a smaller sketch", "narrower layers (--hidden)"); err != nil {
 			return err
@@ -112,8 +144,9 @@ func (b *benchRun) admitJobs(c network.Config, kinds []kindOfRun, runs int) erro
 // sizes returns the rows and inputs of a data set, as known before it is loaded.
 func (b *benchRun) sizes(name string) forecast.Sizes {
 	switch {
-	case b.table != "" && name == tableName(b.table):
-		return forecast.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols, Outputs: b.own.Labels().Cols}
+	case b.isOwn(name):
+		own := b.own[name]
+		return forecast.Sizes{Pool: own.X.Rows, Inputs: own.X.Cols, Outputs: own.Labels().Cols}
 	case name == benchmark.GeneratedSet:
 		return forecast.Sizes{Pool: generatedRows, Inputs: friedmanInputs}
 	}
@@ -124,14 +157,26 @@ func (b *benchRun) sizes(name string) forecast.Sizes {
 // generatedRows is the size of the generated data set.
 const generatedRows = 20_000
 
-// readOwn reads and prepares the user's table.
+// readOwn reads and prepares the user's tables.
 func (b *benchRun) readOwn(ctx context.Context) error {
-	t, err := b.columns.read(ctx, b.table, false)
+	b.own = map[string]*dataset.Regression{}
+	for _, name := range b.tableNames() {
+		data, err := b.prepareTable(ctx, b.files[name])
+		if err != nil {
+			return err
+		}
+		b.own[name] = data
+	}
+	return nil
+}
+
+func (b *benchRun) prepareTable(ctx context.Context, path string) (*dataset.Regression, error) {
+	t, err := b.columns.read(ctx, path, false)
 	if _, unknown := unknownColumn(err); unknown {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := dataset.Preparation{MaxRows: b.maxRows, Seed: b.settings.Seed}
 	targets := b.columns.targets(t.Names())
@@ -141,18 +186,19 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 	if b.columns.id != "" {
 		p.Drop = []string{b.columns.id}
 	}
-	if err := b.incomplete(t, targets); err != nil {
-		return err
+	if err := b.incomplete(path, t, targets); err != nil {
+		return nil, err
 	}
-	if b.own, err = dataset.Prepare(t, p); err != nil {
-		return dataError{errorf("%s: %w", b.table, err)}
+	data, err := dataset.Prepare(t, p)
+	if err != nil {
+		return nil, dataError{errorf("%s: %w", path, err)}
 	}
-	return nil
+	return data, nil
 }
 
 // incomplete warns about rows that are dropped because they lack an input or all labels, or
 // rejects them, and about rows that lack some of several labels.
-func (b *benchRun) incomplete(t *dataset.Table, targets []string) error {
+func (b *benchRun) incomplete(path string, t *dataset.Table, targets []string) error {
 	left, some := gaps{names: map[string]bool{}}, gaps{names: map[string]bool{}}
 	isTarget := map[string]bool{}
 	for _, name := range targets {
@@ -177,14 +223,14 @@ func (b *benchRun) incomplete(t *dataset.Table, targets []string) error {
 		}
 	}
 	if left.rows > 0 {
-		text := fmt.Sprintf("%s: %s a value of %s", b.table, words.Count(left.rows, "row lacks", "rows lack"), strings.Join(left.columns, ", "))
+		text := fmt.Sprintf("%s: %s a value of %s", path, words.Count(left.rows, "row lacks", "rows lack"), strings.Join(left.columns, ", "))
 		if b.columns.missing == "refuse" {
 			return dataError{errorf("%s; fill it in, or give --missing drop", text)}
 		}
 		b.warnings = append(b.warnings, text+"; left out")
 	}
 	if some.rows > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s some of the labels, of %s, and %s for the others", b.table,
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s some of the labels, of %s, and %s for the others", path,
 			words.Count(some.rows, "row lacks", "rows lack"), strings.Join(some.columns, ", "), map[bool]string{true: "counts", false: "count"}[some.rows == 1]))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
@@ -78,7 +79,9 @@ func (p *benchProgress) add(r *benchmark.Record) {
 	s.testing += r.Testing
 	s.elapsed += r.Elapsed
 	for _, w := range r.Warnings {
-		p.say("%v, round %d: %s", r.Run, r.Round.Round, w)
+		if !strings.HasPrefix(w, benchmark.ChoiceNote) { // every round has one: the results hold it
+			p.say("%v, round %d: %s", r.Run, r.Round.Round, w)
+		}
 	}
 	if r.Round.Round < r.Rounds {
 		return

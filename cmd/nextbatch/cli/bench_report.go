@@ -52,7 +52,7 @@ table and figure says how many runs it is based on.`,
 	flags.StringSliceVar(&b.formats, "format", reportFormats(), "what to write: png, svg, pdf for figures; csv, latex, text for tables; html for a page with both")
 	flags.StringVar(&b.against, "against", "", "numbers to compare with: paper")
 	flags.StringSliceVar(&b.sets, "sets", nil, "only these data sets")
-	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons; can be repeated")
+	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons, such as 'random' or, with one learner, 'auto, random'; can be repeated")
 	registerQuiet(c, &b.quiet)
 	return c
 }
@@ -174,7 +174,7 @@ type resultsFile struct {
 }
 
 func readResults(ctx context.Context, path string) (file resultsFile, err error) {
-	if !isDatabase(path) && slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) }) {
+	if !isDatabase(path) && isTableFile(path) {
 		return readExported(ctx, path)
 	}
 	store, err := openResults(ctx, path)
@@ -226,7 +226,7 @@ func (f *resultsFile) choose(sets, specs []string) error {
 		return errors.New("holds no results yet; nextbatch bench run computes them")
 	}
 	unwanted := func(r benchmark.Run) bool {
-		return len(sets) > 0 && !slices.Contains(sets, r.DataSet) || len(specs) > 0 && !slices.Contains(specs, r.Spec)
+		return len(sets) > 0 && !slices.Contains(sets, r.DataSet) || len(specs) > 0 && !named(specs, r.Spec)
 	}
 	f.results = slices.DeleteFunc(f.results, func(r benchmark.Round) bool { return unwanted(r.Run) })
 	f.planned = slices.DeleteFunc(f.planned, unwanted)
@@ -236,15 +236,23 @@ func (f *resultsFile) choose(sets, specs []string) error {
 	return nil
 }
 
-// methods returns the requested specs in the form that results have.
+// named reports whether a list names a method with its learner, or for any learner.
+func named(specs []string, text string) bool {
+	kind, method := benchmark.SplitSpec(text)
+	return slices.Contains(specs, method) || slices.Contains(specs, string(kind)+", "+method)
+}
+
+// methods returns the requested specs in the form that results have. A learner may precede one.
 func (b *benchReport) methods() (texts []string, err error) {
 	for _, list := range b.specs {
 		for text := range strings.SplitSeq(list, ";") {
-			s, err := spec.Parse(strings.TrimSpace(text))
+			_, method := benchmark.SplitSpec(strings.TrimSpace(text))
+			s, err := spec.Parse(method)
 			if err != nil {
 				return nil, err
 			}
-			texts = append(texts, benchmark.WithoutCompat(s.String()))
+			prefix := strings.TrimSuffix(strings.TrimSpace(text), method)
+			texts = append(texts, prefix+benchmark.WithoutCompat(s.String()))
 		}
 	}
 	return texts, nil

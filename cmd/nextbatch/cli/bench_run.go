@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,22 +19,25 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // benchRun is the command bench run: its flags.
 type benchRun struct {
-	preset, config, data, table, results string
-	columns                              columnFlags
-	sets, specs, splits, activations     []string
-	rounds, batch, jobs                  int
-	compat, quiet                        bool
-	settings                             benchmark.Settings
+	preset, config, data, results              string
+	columns                                    columnFlags
+	tables                                     []string // of the user's own: files, and folders of files
+	sets, specs, learners, splits, activations []string
+	rounds, batch, jobs                        int
+	compat, quiet                              bool
+	settings                                   benchmark.Settings
 
-	own      *dataset.Regression // the table
-	log      bool                // of its labels
-	maxRows  int                 // of it
-	warnings []string            // about data sets
+	files    map[string]string              // of the tables, by their names in the results
+	own      map[string]*dataset.Regression // the tables
+	log      bool                           // of their labels
+	maxRows  int                            // of each
+	warnings []string                       // about data sets
 }
 
 func newBenchRun() *cobra.Command {
@@ -44,12 +48,17 @@ func newBenchRun() *cobra.Command {
 		Example: `  nextbatch bench run --preset quick --results quick.db
   nextbatch bench run --sets fried --specs 'random; lcmd-tp:grad>sketch(512)' --splits 0-4 --compat --results results.db
   nextbatch bench run --table table.csv --target y --specs 'random; default' --results results.db
+  nextbatch bench run --table folder --target y --learners auto,network --specs 'random; default' --start 64 --batch 64 --rounds 7 --results results.db
   nextbatch bench run --preset paper-relu --results postgres://user@host/database`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
 		Long: `For each data set, method and split: starts with ` + strconv.Itoa(benchmark.Settings{}.WithDefaults().Start) + ` labelled rows, and in each
 round trains a network from scratch, measures it on the test rows, and lets the
 method pick the rows to label next.
+
+--learners compares models: ` + learner.KindsText() + `. Every method is tried with each of
+them. Validation rows, with which the paper's network chooses its epoch, are then left out,
+unless --valid is given: all learn from the labelled rows alone.
 
 The grid comes from a preset or a TOML file; flags override its values. Presets:
 
@@ -59,6 +68,7 @@ A grid in TOML, in which the settings are optional:
   sets = ["fried", "diamonds"]
   activations = ["relu"]
   specs = ["random", "lcmd-tp:grad>sketch(512)"]
+  learners = ["network"]
   compat = true
   splits = [0, 1, 2, 3, 4]
 ` + defaultsList() + `
@@ -100,6 +110,7 @@ func (b *benchRun) register(c *cobra.Command) {
 	flags.StringVar(&b.config, "grid", "", "TOML file with the grid")
 	flags.StringSliceVar(&b.sets, "sets", nil, "data sets, as listed by nextbatch data list")
 	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; can be repeated")
+	flags.StringSliceVar(&b.learners, "learners", nil, "what is fitted in each round: a list of "+learner.KindsText()+" (default network)")
 	flags.StringSliceVar(&b.splits, "splits", []string{fmt.Sprintf("0-%d", benchmark.PaperSplits-1)}, "split numbers, such as 0-4,7")
 	flags.StringSliceVar(&b.activations, "activation", []string{network.DefaultChoice().Activation}, "activation functions of the networks")
 	flags.IntVar(&b.rounds, "rounds", schedule.Rounds, "rounds, each of which picks a batch")
@@ -107,7 +118,7 @@ func (b *benchRun) register(c *cobra.Command) {
 	flags.BoolVar(&b.compat, "compat", false, "follow the published code where it differs from the paper")
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", b.settings.Start, "labelled rows to start with")
-	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid, "validation rows")
+	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid, "validation rows of networks; 0 means none: networks hold out some of the labelled rows (the default if --learners names another than network)")
 	registerTraining(flags, &b.settings.Epochs, &b.settings.Hidden)
 	b.columns.registerWeights(c)
 }
@@ -116,10 +127,10 @@ func (b *benchRun) register(c *cobra.Command) {
 func (b *benchRun) registerWork(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&b.data, "data", "data", "folder with the data files")
-	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
+	flags.StringArrayVar(&b.tables, "table", nil, "a table of your own as a data set, or a folder of tables; can be repeated")
 	b.columns.registerTarget(c)
-	flags.BoolVar(&b.log, "log", false, "the labels of the table are the logarithms of the target columns")
-	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of the table, drawn at random (default "+strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
+	flags.BoolVar(&b.log, "log", false, "the labels of the tables are the logarithms of the target columns")
+	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of a table, drawn at random (default "+strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
 	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
 	registerDevice(c)
 	registerQuiet(c, &b.quiet)
@@ -139,6 +150,7 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	if err := errors.Join(err, e.Settings.Check()); err != nil {
 		return usageError{err}
 	}
+	b.warnings = append(b.warnings, e.Omitted()...)
 	if b.results == "" {
 		return usagef("--results must name the file for the results, or a database")
 	}
@@ -151,6 +163,9 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	}
 	if err := b.checkWeights(e); err != nil {
 		return err
+	}
+	if runs = b.feasible(e.Settings, runs); len(runs) == 0 {
+		return dataError{errorf("no table has enough rows for a batch: %s", strings.Join(b.warnings, "; "))}
 	}
 	if err := b.admit(cmd, e.Settings, runs); err != nil {
 		return err
@@ -184,14 +199,15 @@ func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experimen
 	if err != nil {
 		return e, err
 	}
-	if b.table != "" {
-		b.sets = append(b.sets, tableName(b.table))
-	}
+	b.sets = append(b.sets, b.tableNames()...)
 	if len(b.sets) > 0 {
 		e.Sets = b.sets
 	}
 	if len(b.specs) > 0 {
 		e.Specs = splitSpecs(b.specs)
+	}
+	if given("learners") {
+		e.Learners = b.learners
 	}
 	if given("splits") || e.Splits == nil {
 		if e.Splits, err = parseNumbers(b.splits); err != nil {
@@ -208,6 +224,9 @@ func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experimen
 		e.Compat = b.compat
 	}
 	b.override(&e.Settings, given)
+	if e.Settings.Valid == 0 && (given("valid") || slices.ContainsFunc(e.Learners, func(name string) bool { return learner.Kind(name).Blends() })) {
+		e.Settings.Valid = benchmark.NoValidation
+	}
 	return e, nil
 }
 
@@ -255,26 +274,67 @@ func (b *benchRun) override(s *benchmark.Settings, given func(string) bool) {
 }
 
 func (b *benchRun) checkTable() error {
-	if (b.table == "") != (b.columns.target == "") {
+	if (len(b.tables) == 0) != (b.columns.target == "") {
 		return usagef("--table and --target belong together")
 	}
 	if b.maxRows < 0 {
 		return usagef("--max-rows must not be negative")
 	}
-	if b.table == "" && (b.log || b.maxRows > 0) {
+	if len(b.tables) == 0 && (b.log || b.maxRows > 0) {
 		return usagef("--log and --max-rows are for a table of your own, named by --table")
 	}
-	if b.table == "" {
-		return nil
-	}
-	if b.table == standardInput {
-		return usagef("--table -: a table from standard input has no name in the results; give a file")
-	}
-	if _, err := sets.Find(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
-		return usagef("--table %s: a data set of the benchmark has this name; rename the file", b.table)
+	b.files = map[string]string{}
+	for _, path := range b.tables {
+		if err := b.addTables(path); err != nil {
+			return err
+		}
 	}
 	return nil
 }
+
+// addTables finds the table that a path names, or all tables in a folder.
+func (b *benchRun) addTables(path string) error {
+	if path == standardInput {
+		return usagef("--table -: a table from standard input has no name in the results; give a file")
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return b.addTable(path) // reading it reports what is wrong
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return dataError{err}
+	}
+	before := len(b.files)
+	for _, e := range entries {
+		if !e.IsDir() && isTableFile(e.Name()) {
+			if err := b.addTable(filepath.Join(path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if len(b.files) == before {
+		return dataError{errorf("--table %s: the folder holds no tables; their names end in %s, and .gz may follow", path, strings.Join(tableExtensions(), ", "))}
+	}
+	return nil
+}
+
+func (b *benchRun) addTable(path string) error {
+	name := tableName(path)
+	if _, err := sets.Find(name); err == nil || name == benchmark.GeneratedSet {
+		return usagef("--table %s: a data set of the benchmark has this name; rename the file", path)
+	}
+	if other, taken := b.files[name]; taken {
+		return usagef("--table: %s and %s have the same name in the results, %s; rename one", other, path, name)
+	}
+	b.files[name] = path
+	return nil
+}
+
+// tableNames returns the names of the user's tables, in alphabetical order.
+func (b *benchRun) tableNames() []string { return slices.Sorted(maps.Keys(b.files)) }
+
+// isOwn reports whether a data set is a table of the user's.
+func (b *benchRun) isOwn(name string) bool { return b.files[name] != "" }
 
 // checkWeights rejects weights that do not fit the targets of the data sets.
 func (b *benchRun) checkWeights(e benchmark.Experiment) error {
@@ -389,8 +449,8 @@ func (benchStopped) Unwrap() error { return context.Canceled }
 // load returns a data set: the user's table, a generated one, or one of the paper.
 func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, error) {
 	switch {
-	case b.table != "" && name == tableName(b.table):
-		return b.own, nil
+	case b.isOwn(name):
+		return b.own[name], nil
 	case name == benchmark.GeneratedSet:
 		x, y := friedman(0, "benchmark", generatedRows)
 		return &dataset.Regression{X: x, Y: y}, nil

@@ -74,6 +74,64 @@ func TestBenchOnATable(t *testing.T) {
 	}
 }
 
+// TestBenchLearners compares learners on a folder of tables, one of which has rows for fewer rounds, and one
+// for none.
+func TestBenchLearners(t *testing.T) {
+	table := smallTable(t)
+	raw, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(raw), "\n")
+	folder := filepath.Dir(table)
+	for name, rows := range map[string]int{"less.csv": 100, "least.csv": 45, "notes.md": 3} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(strings.Join(lines[:rows+1], "")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results := filepath.Join(t.TempDir(), "results.db")
+	run := []string{"run", "--table", folder, "--target", "y", "--id", "name", "--learners", "trees,network", "--specs", "random; lcmd-tp:leaf",
+		"--splits", "0-1", "--rounds", "2", "--batch", "30", "--start", "20", "--epochs", "3", "--hidden", "8", "--results", results}
+	_, log := bench(t, exitOK, run...)
+	for _, want := range []string{
+		"network, lcmd-tp:leaf is left out: the kernel leaf needs trees", "least has 45 rows, too few for a batch of 30",
+		"12 of 12 runs are done", "small, trees, lcmd-tp:leaf, relu, 2 x 30, split 1: RMSE",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("%q does not say %q", log, want)
+		}
+	}
+	if strings.Contains(log, "learner: ") {
+		t.Errorf("the choices of all rounds are printed: %q", log)
+	}
+	if _, log = bench(t, exitOK, run...); strings.Contains(log, "RMSE") {
+		t.Errorf("finished runs were repeated: %q", log)
+	}
+	if _, log := bench(t, exitOK, append(run, "--rounds", "9")...); !strings.Contains(log, "less has 100 rows, enough for 2 batches of 30, not 9") {
+		t.Errorf("says %q", log)
+	}
+	out, _ := bench(t, exitOK, "status", results)
+	if !strings.Contains(out, "trees, lcmd-tp:leaf") || !strings.Contains(out, "2 of 2") {
+		t.Errorf("status %s", out)
+	}
+	out, _ = bench(t, exitOK, "report", results)
+	if !strings.Contains(out, "trees, LCMD-TP") || !strings.Contains(out, "network, Random") || !strings.Contains(out, "compared with a network and the same method") {
+		t.Errorf("report %s", out)
+	}
+	if out, _ = bench(t, exitOK, "report", results, "--specs", "network, random"); strings.Contains(out, "trees") || !strings.Contains(out, "Random") {
+		t.Errorf("report on one %s", out)
+	}
+	exported := filepath.Join(t.TempDir(), "results.csv")
+	bench(t, exitOK, "export", results, "--out", exported)
+	if raw, err := os.ReadFile(exported); err != nil || !strings.Contains(string(raw), `"trees, lcmd-tp:leaf"`) || !strings.Contains(string(raw), "learner: ") {
+		t.Errorf("exported %v\n%s", err, raw)
+	}
+	again, _ := bench(t, exitOK, "report", exported)
+	if !strings.Contains(again, "trees, LCMD-TP") {
+		t.Errorf("report on the export %s", again)
+	}
+}
+
 func TestBenchUsage(t *testing.T) {
 	results := filepath.Join(t.TempDir(), "results.db")
 	text := filepath.Join(t.TempDir(), "text.db")
@@ -89,6 +147,10 @@ func TestBenchUsage(t *testing.T) {
 		{exitUsage, "paper-relu", []string{"run", "--preset", "paper", "--results", results}},
 		{exitUsage, "--results", []string{"run", "--preset", "quick"}},
 		{exitUsage, "--target", []string{"run", "--table", "x.csv", "--specs", "random", "--results", results}},
+		{exitUsage, `not "forest"`, []string{"run", "--preset", "quick", "--learners", "forest", "--results", results}},
+		{exitUsage, "same name in the results", []string{"run", "--table", "a/x.csv", "--table", "b/x.csv", "--target", "y", "--specs", "random", "--results", results}},
+		{exitData, "holds no tables", []string{"run", "--table", t.TempDir(), "--target", "y", "--specs", "random", "--results", results}},
+		{exitUsage, "needs trees", []string{"run", "--preset", "quick", "--specs", "lcmd-tp:leaf", "--results", results}},
 		{exitUsage, "rename", []string{"run", "--table", "fried.csv", "--target", "y", "--specs", "random", "--results", results}},
 		{exitUsage, "5-2", []string{"run", "--preset", "quick", "--splits", "5-2", "--results", results}},
 		{exitUsage, "nonsense", []string{"run", "--preset", "quick", "--specs", "nonsense", "--results", results}},

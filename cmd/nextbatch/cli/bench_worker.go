@@ -133,19 +133,17 @@ func (b *benchWorker) planned(ctx context.Context, store benchmark.Store) (runs 
 	}
 }
 
-// prepare reads the user's table, and checks that the runs whose data this machine
+// prepare reads the user's tables, and checks that the runs whose data this machine
 // has fit into memory.
 func (b *benchWorker) prepare(ctx context.Context, cmd *cobra.Command, settings benchmark.Settings, runs []benchmark.Run) error {
 	b.settings = settings
-	if b.table != "" {
-		if err := b.readOwn(ctx); err != nil {
-			return err
-		}
+	if err := b.readOwn(ctx); err != nil {
+		return err
 	}
 	var known []benchmark.Run
 	for _, r := range runs {
 		_, err := sets.Find(r.DataSet)
-		if err == nil || r.DataSet == benchmark.GeneratedSet || b.table != "" && r.DataSet == tableName(b.table) {
+		if err == nil || r.DataSet == benchmark.GeneratedSet || b.isOwn(r.DataSet) {
 			known = append(known, r)
 		}
 	}

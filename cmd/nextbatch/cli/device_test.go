@@ -123,6 +123,24 @@ func TestWhatTrainsOnTheDevice(t *testing.T) {
 	}
 }
 
+// TestBlendSaysWhereItIsFitted: networks of a blend are trained on the card, the rest on the CPU.
+func TestBlendSaysWhereItIsFitted(t *testing.T) {
+	path, model := sample(t), filepath.Join(t.TempDir(), "m.nextbatch")
+	install(t, &devicetest.Fake{})
+	fit := []string{"fit", path, "--target", "y", "--id", "id", "--device", "fake:0", "--out", model}
+	for line, more := range map[string][]string{
+		"networks are trained on fake:0 test card, the other learners on the CPU":                    {"--epochs", "2", "--hidden", "16"},
+		"the learner gp is fitted on the CPU, not on fake:0 test card, which trains networks only\n": {"--learner", "gp"},
+	} {
+		if _, log := must(t, exitOK, append(fit, more...)...); !strings.Contains(log, line) {
+			t.Errorf("%q: %s", more, log)
+		}
+	}
+	if _, log := must(t, exitOK, append(fit, "--learner", "network", "--epochs", "2", "--hidden", "16")...); strings.Contains(log, "learners") {
+		t.Error(log)
+	}
+}
+
 // TestWhatPredictsOnTheDevice has a card fail that trains no network.
 func TestWhatPredictsOnTheDevice(t *testing.T) {
 	path, model := sample(t), filepath.Join(t.TempDir(), "net.safetensors")

@@ -80,6 +80,11 @@ func sameFile(a, b string) bool {
 // tableExtensions are the extensions of files that can hold a batch; .gz may follow.
 func tableExtensions() []string { return []string{".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"} }
 
+// isTableFile reports whether a file has one of these extensions, perhaps followed by .gz.
+func isTableFile(path string) bool {
+	return slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) })
+}
+
 // number is a float64 that JSON can hold.
 type number = nextbatch.Float
 

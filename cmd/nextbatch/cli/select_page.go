@@ -56,6 +56,7 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 		r.Warnings = slices.Clone(s.progress.warnings)
 	}
 	if s.plan.Model() != nil && s.plan.Rows != nil {
+		page.Blend = s.plan.Model().Kind().Blends()
 		if err := s.predictedErrors(ctx, page, r, batch.Rows(), candidates); err != nil {
 			return nil, err
 		}

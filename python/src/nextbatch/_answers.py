@@ -32,16 +32,16 @@ class Asked:
     event : int
         The number of its event, for `Campaign.undo`.
     audit : ndarray of bool
-        Whether a row was drawn at random, to measure the error of the network.
+        Whether a row was drawn at random, to measure the error of the model.
     reasons : list of str
         Why each row is in the batch.
     predictions : dict
         By target, an array with a line per row: prediction, lower and upper end of the interval; NaN
-        where there is none. Empty without a network.
+        where there is none. Empty without a model.
     method : str
         The method that picked.
     trained : int
-        How many labelled rows the network was trained on; 0 without a network.
+        How many labelled rows the model was fitted to; 0 without a model.
     lease_end : datetime or None
         When the rows are open again; None means never.
     warnings : list of str
@@ -213,7 +213,7 @@ class Status:
     event, asks : int
         The number of the last event, and how many batches were handed out.
     rmse : dict
-        By target, the error of the current network with its interval, as a tuple of value, low and
+        By target, the error of the current model with its interval, as a tuple of value, low and
         high; None where too few audit rows are labelled.
     advice : str
         ``"go on"``, ``"stop"`` or ``"too early to tell"``.
@@ -258,7 +258,7 @@ class Predictions:
     targets : list of str
         The names of the targets.
     trained : int
-        How many labelled rows the network was trained on.
+        How many labelled rows the model was fitted to.
     warnings : list of str
         What you should know about them.
     """

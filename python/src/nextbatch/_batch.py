@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import RequestError
+from ._learners import candidates_of
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,15 @@ class Batch:
     reasons : list of str
         Why each row is in the batch.
     predictions, low, high : ndarray of float
-        What the networks predict for each pick, and intervals that hold the label with probability
-        0.9; empty without a network, NaN with too few labels for an interval.
+        What the model predicts for each pick, and intervals that hold the label with probability
+        0.9; empty without a model, NaN with too few labels for an interval.
+    learner : str
+        What was chosen for the blend and why, such as ``"0.71 gp, 0.29 extra-trees (RMSE out of fold:
+        …)"``; empty for a network alone. With several targets, that of the first; ``details["targets"]``
+        has all.
+    candidates : list of dict
+        What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold, ``left``, why it was left
+        out, and ``notes``, what went wrong.
     method : str
         The method that was used.
     seed : int
@@ -65,6 +73,8 @@ class Batch:
     predictions: npt.NDArray[np.float64]
     low: npt.NDArray[np.float64]
     high: npt.NDArray[np.float64]
+    learner: str
+    candidates: list[dict[str, Any]]
     method: str
     seed: int
     missing: int
@@ -87,7 +97,7 @@ class Batch:
         -------
         DataFrame
             Of polars if the candidates were such a frame, otherwise of pandas. It has the columns
-            ``pick`` (from 1), ``score`` and ``reason``, what the networks predict, and then those
+            ``pick`` (from 1), ``score`` and ``reason``, what the model predicts, and then those
             of the candidates. A column of that name among the candidates keeps it, and ours gets a
             line in front of it: ``_score``.
 
@@ -181,6 +191,8 @@ def from_answer(body: dict[str, Any], pool: Any, ids: Any, places: list[npt.NDAr
         predictions=_floats([p["value"] for p in predicted]),
         low=_floats([p.get("low") for p in predicted]),
         high=_floats([p.get("high") for p in predicted]),
+        learner=body.get("learner", ""),
+        candidates=candidates_of(body.get("candidates")),
         method=body["spec"],
         seed=body["seed"],
         missing=body["missing"],

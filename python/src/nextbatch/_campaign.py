@@ -79,6 +79,7 @@ class Campaign:
         token: str | None = None,
         person: str | None = None,
         request: str | None = None,
+        learner: str = "auto",
         **settings: Any,
     ) -> Campaign:
         """Begin a campaign with the rows of a table.
@@ -101,6 +102,8 @@ class Campaign:
             number, from 0.
         request : str, optional
             The id of this request, as for `ask`.
+        learner : {"auto", "network", "gp", "trees"}
+            The model that the campaign fits, as in `nextbatch.select`. It is a setting.
         **settings
             How the campaign asks, as for `change_settings`.
 
@@ -129,7 +132,7 @@ class Campaign:
             settings["categorical"] = list(dict.fromkeys([*settings.get("categorical", ()), *table.categorical]))
         if table.matrix_names and "keep" not in settings:
             settings["keep"] = table.matrix_names
-        body = {"id": id or "", "targets": targets, "settings": _changed({}, settings)}
+        body = {"id": id or "", "targets": targets, "settings": _changed({}, {"learner": learner, **settings})}
         made = cls.__new__(cls)
         made._transport = transport
         made._about = status_from(transport.call("new", body, request=_key(request), table=table))
@@ -161,8 +164,8 @@ class Campaign:
     ) -> Asked:
         """Ask for rows to label, which are then out with you.
 
-        A network is trained on the labelled rows, unless there are no new labels since the last ask. As
-        long as there are too few labels for a network, the batch is spread over the inputs. Ctrl-C
+        A model is fitted to the labelled rows, unless there are no new labels since the last ask. As
+        long as there are too few labels for a model, the batch is spread over the inputs. Ctrl-C
         cancels the ask.
 
         Parameters
@@ -478,7 +481,7 @@ class Campaign:
     def predict(self, *, progress: ProgressArgument = False) -> Predictions:
         """Predict the labels of all open rows.
 
-        The network of the last ask predicts; if there are new labels, a new one is trained first.
+        The model of the last ask predicts; if there are new labels, a new one is fitted first.
 
         Parameters
         ----------
@@ -527,7 +530,7 @@ class Campaign:
         Returns
         -------
         Status
-            Counts of rows, the error of the network, and advice.
+            Counts of rows, the error of the model, and advice.
 
         Examples
         --------
@@ -553,7 +556,7 @@ class Campaign:
         **settings
             `batch` (rows of an ask that names no number; 32), `method`, `audit` (share of audit
             rows; 0.125), `lease` (``"7d"``), `latest` (the label of a row is its latest measurement, not
-            the mean), and, as for `nextbatch.select`, `weights`, `seed`, `hidden`, `activation`,
+            the mean), and, as for `nextbatch.select`, `learner`, `weights`, `seed`, `hidden`, `activation`,
             `epochs`, `ensemble`, `categorical`, `keep`, `missing`, `cost`, `budget`, `cost_aware`,
             `group`, `per_group` and `group_input`.
 
@@ -688,7 +691,7 @@ def _duration(lease: Lease) -> str:
 #: Where the settings are that have another name, or another place, than the arguments.
 _SETTINGS = {
     "method": "spec", "ensemble": "members", "cost": "cost_column", "cost_aware": "per_cost", "group": "group_column",
-    "group_input": "group_is_input", "batch": "batch", "audit": "audit", "lease": "lease", "latest": "latest",
+    "group_input": "group_is_input", "learner": "learner", "batch": "batch", "audit": "audit", "lease": "lease", "latest": "latest",
     "weights": "weights", "seed": "seed", "categorical": "categorical", "keep": "keep", "missing": "missing",
     "budget": "budget", "per_group": "per_group", "hidden": "hidden", "activation": "activation", "epochs": "epochs",
 }  # fmt: skip

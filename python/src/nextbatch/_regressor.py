@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise ImportError("nextbatch.Regressor needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
-from . import _worker
+from . import _learners, _worker
 from ._progress import reporter
 from ._select import ProgressArgument, network, warn
 
@@ -23,10 +23,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """The paper's network as a scikit-learn estimator.
+    """The model that suits the labels there are, as a scikit-learn estimator.
 
-    A multi-layer perceptron, or an ensemble of them. Inputs are standardised, and a part of the rows
-    is held out to choose the epoch, so there is nothing to scale or to tune beforehand.
+    By default a Gaussian process, trees and networks are cross-fitted on the rows and blended. Inputs
+    are standardised, and every choice is made on held-out rows, so there is nothing to scale or to
+    tune beforehand.
 
     Parameters
     ----------
@@ -40,27 +41,41 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ensemble : int
         How many networks to train; predictions are their mean.
     folds : int, optional
-        Folds of cross-fitting. Each fold is one more training, and intervals are then based on all
+        Folds of cross-fitting, for ``learner="network"`` only. Each fold is one more training, and intervals are then based on all
         rows. 0 means no cross-fitting: intervals are based on the held-out rows. None means 5 with
         20 to 3000 rows, and otherwise 0.
     holdout : float, optional
-        The share of the rows that is held out; None means 0.2, but at most 1024 rows.
+        The share of the rows that is held out, for ``learner="network"`` only; None means 0.2, but at
+        most 1024 rows.
     random_state : int, RandomState or None
-        Seed of the networks. With None, each fit has its own.
+        Seed of the models. With None, each fit has its own.
     threads : int
         How many threads to use; 0 means all cores.
     progress : bool or callable
         As in `nextbatch.select`.
+    learner : {"auto", "network", "gp", "trees"}
+        The model: the blend of all candidates, the paper's network, a Gaussian process, or trees.
+    learners : list of estimators, or of pairs of a name and an estimator, optional
+        Your own candidates for the blend, as in `nextbatch.select`.
 
     Attributes
     ----------
     n_features_in_ : int
-        How many inputs the network has.
+        How many inputs the model has.
+    learner_ : str
+        What was chosen and why, such as ``"0.71 gp, 0.29 extra-trees (RMSE out of fold: …)"``; if y has
+        columns, a list with one for each.
+    candidates_ : list of dict
+        What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold, ``left``, why it was left
+        out, and ``notes``, what went wrong; empty for a network alone. If y has columns, a list with one
+        such list for each.
+    estimators_ : dict
+        By name, those of your own learners that have a weight: a list with a fitted estimator for each target.
     model_ : bytes
-        The network, as the contents of a safetensors file: what ``nextbatch fit --out`` writes.
+        The rest of the model, as the contents of a file: what ``nextbatch fit --out`` writes.
     valid_rmse_ : ndarray
-        The error of each network on the rows that were held out, in units of the labels; for several
-        targets, with a column for each.
+        The error on the rows that were held out, in units of the labels: that of the blend, or of each
+        network; for several targets, with a column for each.
     intervals_ : str
         How intervals are computed.
 
@@ -69,7 +84,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from nextbatch import Regressor
     >>> x = np.linspace(-1, 1, 60).reshape(-1, 1)
-    >>> model = Regressor(epochs=20, folds=0, random_state=0).fit(x, x[:, 0] ** 2)
+    >>> model = Regressor(epochs=20, random_state=0).fit(x, x[:, 0] ** 2)
     >>> mean, std = model.predict(x, return_std=True)
     >>> mean.shape, std.shape
     ((60,), (60,))
@@ -86,6 +101,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         threads: int = 0,
         progress: ProgressArgument = False,
+        learner: str = "auto",
+        learners: Sequence[Any] | None = None,
     ) -> None:
         self.hidden = hidden
         self.activation = activation
@@ -96,16 +113,18 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
+        self.learner = learner
+        self.learners = learners
 
     def fit(self, X: Any, y: Any) -> Regressor:
-        """Train the network.
+        """Fit the model.
 
         Parameters
         ----------
         X : array of shape (rows, inputs)
             The inputs.
         y : array of shape (rows,) or (rows, targets)
-            The labels. One network predicts all targets.
+            The labels.
 
         Returns
         -------
@@ -117,7 +136,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> import numpy as np
         >>> from nextbatch import Regressor
         >>> x = np.linspace(-1, 1, 60).reshape(-1, 1)
-        >>> model = Regressor(epochs=20, folds=0, random_state=0).fit(x, x[:, 0] ** 2)
+        >>> model = Regressor(epochs=20, random_state=0).fit(x, x[:, 0] ** 2)
         >>> model.n_features_in_, model.valid_rmse_.shape
         (1, (1,))
         """
@@ -127,17 +146,31 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             seed = check_random_state(seed).randint(2**31)
         body = {
             **network(self.hidden, self.activation, self.epochs, self.ensemble),
-            "folds": self.folds, "holdout": self.holdout, "seed": int(seed), "threads": self.threads,
+            "learner": self.learner, "folds": self.folds, "holdout": self.holdout, "seed": int(seed), "threads": self.threads,
         }  # fmt: skip
+        sent = [X, np.asarray(y, np.float64)]
         with reporter(self.progress) as report:
-            about, arrays = _worker.call("fit", body, [X, np.asarray(y, np.float64)], report)
+            own = self._fit_own(X, sent[1], int(seed), report)
+            body["learners"] = [_learners.pack(one.name, [one.held], sent) for one in own]
+            about, arrays = _worker.call("fit", body, sent, report)
         self.model_ = arrays[0].tobytes()
+        candidates = [_learners.candidates_of(of_target) for of_target in about["candidates"]]
+        self.learner_ = about["learner"] if y.ndim > 1 else about["learner"][0]
+        self.candidates_ = candidates if y.ndim > 1 else candidates[0]
+        weighted = {c["name"] for of_target in candidates for c in of_target if c["weight"] > 0}
+        self.estimators_ = {one.name: one.estimators for one in own if one.name in weighted}
         errors = np.array([[np.nan if v is None else v for v in target] for target in about["valid_rmse"]], np.float64).T
         self.valid_rmse_ = errors[:, 0] if y.ndim == 1 else errors
         self._columns = y.shape[1:]
         self.intervals_ = about["intervals"]
         warn(about["warnings"])
         return self
+
+    def _fit_own(self, X: Floats, y: Floats, seed: int, report: _worker.Progress | None) -> list[_learners.Own]:
+        """Fit the user's own learners; with too few rows for any, the worker says so."""
+        if not self.learners or len(X) < _learners.FEWEST:
+            return []
+        return _learners.cross_fit(self.learners, X, y.reshape(len(X), -1), seed, report)
 
     def predict(
         self, X: Any, return_std: bool = False, return_interval: float | bool = False
@@ -166,7 +199,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> import numpy as np
         >>> from nextbatch import Regressor
         >>> x = np.linspace(-1, 1, 60).reshape(-1, 1)
-        >>> model = Regressor(epochs=20, folds=0, random_state=0).fit(x, x[:, 0] ** 2)
+        >>> model = Regressor(epochs=20, random_state=0).fit(x, x[:, 0] ** 2)
         >>> mean, low, high = model.predict(x, return_interval=0.8)
         >>> bool((low <= mean).all() and (mean <= high).all())
         True
@@ -174,8 +207,12 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         coverage = None if return_interval is True else float(return_interval) or None
-        body = {"std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, "threads": self.threads}
-        _, arrays = _worker.call("predict", body, [np.frombuffer(self.model_, np.uint8), X])
+        sent = [np.frombuffer(self.model_, np.uint8), X]
+        body = {
+            "std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, "threads": self.threads,
+            "learners": [_learners.pack(name, [_learners.predict(name, own, X)], sent) for name, own in self.estimators_.items()],
+        }  # fmt: skip
+        _, arrays = _worker.call("predict", body, sent)
         shaped = [array.reshape(len(X), *self._columns) for array in arrays]
         return tuple(shaped) if len(shaped) > 1 else shaped[0]
 

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from . import _tables, _worker
+from . import _learners, _tables, _worker
 from ._batch import Batch, from_answer
 from ._errors import DataError, NextbatchWarning, RequestError
 from ._progress import reporter
 from ._tables import Table
 
+Floats = npt.NDArray[np.float64]
 ProgressArgument = bool | Callable[[str, int, int], None]
 
 _ROWS = 256  # of a batch, unless the caller says how many
@@ -45,6 +47,8 @@ def select(
     must: Iterable[Any] = (),
     exclude: Iterable[Any] = (),
     random_column: str | None = None,
+    learner: str = "auto",
+    learners: Sequence[Any] = (),
     hidden: Sequence[int] | None = None,
     activation: str | None = None,
     epochs: int | None = None,
@@ -56,7 +60,7 @@ def select(
 ) -> Batch:
     """Pick the rows to label next.
 
-    A network is trained on the labelled rows and turned into a kernel, by which the method picks.
+    A model is fitted to the labelled rows and turned into a kernel, by which the method picks.
     For the same rows and the same seed, the batch is that of the command ``nextbatch select``.
 
     Parameters
@@ -73,10 +77,10 @@ def select(
     n : int
         How many rows to pick. With a `budget`, 0 means as many as fit into it.
     method : str, optional
-        The method, as in ``"lcmd-tp:grad>sketch(512)"``, which is the default. The command
+        The method, as in ``"lcmd-tp:grad>sketch(512)"``. The default suits the learner. The command
         ``nextbatch specs`` lists them.
     seed : int
-        Of networks and methods. The same seed gives the same batch.
+        Of models and methods. The same seed gives the same batch.
     weights : list of float, optional
         How much each of several targets counts; 1 each by default.
     id : str, optional
@@ -103,6 +107,16 @@ def select(
     random_column : str, optional
         The column that is true where a label was drawn at random. From these rows, the error on the
         pool is estimated: ``batch.details["metrics"]["pool_rmse"]``.
+    learner : {"auto", "network", "gp", "trees"}
+        The model: ``"auto"`` cross-fits a Gaussian process, trees and networks on the labelled rows and
+        blends those that predict held-out rows best; ``"gp"`` and ``"trees"`` take these alone, and
+        ``"network"`` is the paper's network. `Batch.learner` says what was chosen.
+    learners : list of estimators, or of pairs of a name and an estimator
+        Your own candidates for the blend, such as ``[Ridge(), ("forest", RandomForestRegressor())]``:
+        estimators like those of scikit-learn. For each target, each is fitted five times with a part of
+        the labelled rows held out, and once to all of them. It gets the array, or the columns of the frame
+        that are inputs, as they are: a pipeline can encode words. Where a ``random_state`` is None, it
+        becomes the seed. Your candidates take part in the predictions; the kernel is made of the others.
     hidden, activation, epochs, ensemble : list of int, str, int, int
         The network: widths of its hidden layers, activation function, epochs of training, and how
         many networks to train (0: as many as the method needs). None means the default of the
@@ -140,6 +154,8 @@ def select(
     >>> batch = nextbatch.select(labelled, labelled.sum(axis=1), pool, n=8, epochs=20)
     >>> pool[batch.indices].shape
     (8, 3)
+    >>> [candidate["name"] for candidate in batch.candidates]
+    ['gp', 'extra-trees', 'boosting', 'network']
     """
     train = _tables.table_of(labelled, "labelled", id)
     candidates = None if pool is None else _tables.table_of(pool, "pool", id)
@@ -153,7 +169,7 @@ def select(
     body = {
         **_common(n, method, seed, threads, max_memory, plot),
         "pending": names(pending), "must": names(must), "exclude": names(exclude),
-        **network(hidden, activation, epochs, ensemble),
+        "learner": learner, **network(hidden, activation, epochs, ensemble),
         "y": y_names, "weights": None if weights is None else [float(w) for w in weights], "id": id_name or "", "random_column": random_column or "",
         "categorical": list(dict.fromkeys([*categorical, *(c for t in tables for c in t.categorical)])),
         "keep": list(keep) or train.matrix_names, "missing": missing,
@@ -167,7 +183,11 @@ def select(
         body["train"], body["pool"] = train.pack(arrays), candidates.pack(arrays)
     source = labelled if pool is None else pool
     ids = chosen.index if id is None else source[id]
-    return _ask("select", body, arrays, progress, source, ids)
+    with reporter(progress) as report:
+        if learners:
+            not_inputs = [*y_names, id or "", cost or "", random_column or "", "" if group_input else group or ""]
+            body["learners"] = _own_learners(learners, labelled, _labels_in(train, y_names), pool, not_inputs, int(seed), report, arrays)
+        return _ask("select", body, arrays, report, source, ids)
 
 
 def select_features(
@@ -200,7 +220,9 @@ def select_features(
         How many rows to pick.
     method : str, optional
         The method, with the kernel ``features``, as in ``"bait-f-p:features>train"``. The default
-        is ``"lcmd-tp:features"``, or ``"lcmd-p:features"`` without labelled rows.
+        is ``"lcmd-tp:features"``, or ``"lcmd-p:features"`` without labelled rows. With the kernel
+        ``predictions``, as in ``"lcmd-tp:predictions"``, the columns are what the members of an
+        ensemble predict, and rows are compared by how these differ.
     target : array or tensor, optional
         Features of the distribution that the model will be used on, if that is not the one of the
         pool.
@@ -233,7 +255,8 @@ def select_features(
         **_common(n, method, seed, threads, max_memory, plot),
         "pending": _numbers(pending), "must": _numbers(must), "exclude": _numbers(exclude),
     }  # fmt: skip
-    return _ask("select_features", body, arrays, progress, pool, None)
+    with reporter(progress) as report:
+        return _ask("select_features", body, arrays, report, pool, None)
 
 
 def network(hidden: Sequence[int] | None, activation: str | None, epochs: int | None, ensemble: int) -> dict[str, Any]:
@@ -253,9 +276,8 @@ def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int
     }  # fmt: skip
 
 
-def _ask(kind: str, body: dict[str, Any], arrays: list[Any], progress: ProgressArgument, pool: Any, ids: Any) -> Batch:
-    with reporter(progress) as report:
-        answer, places = _worker.call(kind, body, arrays, report)
+def _ask(kind: str, body: dict[str, Any], arrays: list[Any], report: _worker.Progress | None, pool: Any, ids: Any) -> Batch:
+    answer, places = _worker.call(kind, body, arrays, report)
     if answer["missing"]:
         asked = answer["missing"] + len(answer["indices"])
         answer["warnings"].append(f"the batch has {len(answer['indices'])} of {asked} rows: {answer['short']}")
@@ -295,6 +317,35 @@ def _add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
         own[k] = name
         train.add({"name": name, "kind": "numeric", "arrays": [np.ascontiguousarray(labels[:, k])]})
     return own
+
+
+def _labels_in(train: Table, names: list[str]) -> Floats:
+    """Return the labels in a table, with a column for each target."""
+    columns = {c["name"]: c for c in train.columns}
+    for name in names:
+        if columns[name]["kind"] != "numeric":
+            raise DataError(f"labelled: the labels in {name!r} are not numbers")
+    return np.column_stack([np.asarray(columns[name]["arrays"][0], np.float64) for name in names])
+
+
+def _own_learners(
+    learners: Sequence[Any], labelled: Any, labels: Floats, pool: Any, not_inputs: list[str], seed: int,
+    report: _worker.Progress | None, arrays: list[Any],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Fit the user's own learners, and return them as the worker takes them."""
+    if (~np.isnan(labels)).sum(axis=0).min() < _learners.FEWEST:
+        return []  # too few for any model: the batch is spread over the inputs, or the worker says what is wrong
+    inputs = _learners.inputs_of(labelled, "labelled", not_inputs, pool)
+    candidates = np.flatnonzero(np.isnan(labels).all(axis=1))  # without a pool
+    packed = []
+    for own in _learners.cross_fit(learners, inputs, labels, seed, report):
+        predicted = np.full(labels.shape, np.nan)
+        if pool is not None:
+            predicted = _learners.predict(own.name, own.estimators, _learners.inputs_of(pool, "pool", not_inputs, labelled))
+        elif len(candidates):
+            predicted[candidates] = _learners.predict(own.name, own.estimators, _learners.take(inputs, candidates))
+        packed.append(_learners.pack(own.name, [own.held, predicted], arrays))
+    return packed
 
 
 def _same_columns(train: Table, tables: list[Table]) -> None:

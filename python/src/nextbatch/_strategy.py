@@ -19,7 +19,7 @@ from ._select import select
 class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
     """The methods of nextbatch where scikit-activeml takes a pool query strategy, for regression.
 
-    It needs no model: `query` trains nextbatch's own network on the labelled rows.
+    It needs no model: `query` fits nextbatch's own to the labelled rows.
 
     Parameters
     ----------
@@ -28,9 +28,11 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
     missing_label : scalar
         What marks a row without a label.
     random_state : int, RandomState or None
-        Seed of networks and methods.
+        Seed of models and methods.
     hidden, activation, epochs
         The network, as in `nextbatch.select`.
+    learner : {"auto", "network", "gp", "trees"}
+        The model, as in `nextbatch.select`.
 
     Examples
     --------
@@ -51,12 +53,14 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         hidden: Sequence[int] | None = None,
         activation: str | None = None,
         epochs: int | None = None,
+        learner: str = "auto",
     ) -> None:
         super().__init__(missing_label=missing_label, random_state=random_state)
         self.method = method
         self.hidden = hidden
         self.activation = activation
         self.epochs = epochs
+        self.learner = learner
 
     def query(
         self, X: Any, y: Any, candidates: Any = None, batch_size: int = 1, return_utilities: bool = False
@@ -102,6 +106,7 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         batch = select(
             X[known], np.asarray(y, np.float64)[known], rows, batch_size, self.method,
             seed=int(self.random_state_.randint(2**31)), hidden=self.hidden, activation=self.activation, epochs=self.epochs,
+            learner=self.learner,
         )  # fmt: skip
         picks = batch.indices if numbers is None else np.asarray(numbers)[batch.indices]
         if not return_utilities:

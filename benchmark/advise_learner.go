@@ -1,0 +1,73 @@
+package benchmark
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// In a replay, networks are candidates of a blend if they have at least this weight in that of all labels, and
+// are trained for one of its folds only: a training takes longer than all the other candidates.
+const (
+	replayedWeight = 0.1
+	replayedFolds  = 1
+)
+
+// choose finds the blend that suits all labels. The replay then fits its candidates again and again.
+func (r *replay) choose(ctx context.Context) error {
+	if !r.Learner.Blends() || r.fewestLabels() < learner.FewestLabels {
+		return nil
+	}
+	s := Settings{Hidden: r.Hidden, Epochs: r.Epochs}.WithDefaults()
+	o := network.Options{Config: s.network(r.Activation, 0, 0), Targets: r.data.TargetNames(), Columns: columnsOf(r.data)}
+	o.Config.Seed = r.Seed
+	sample := network.Sample{X: r.data.X, Y: r.data.Y, Targets: r.data.Targets, Unlabelled: r.Unlabelled}
+	m, err := learner.Fit(ctx, sample, learner.Options{Kind: r.Learner, Network: o, Shown: r.Fitting})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	r.blend = learner.Options{NetworkFolds: replayedFolds, Only: []string{}}
+	for k := range m.Targets() {
+		one := m.Target(k)
+		c := Chosen{Learner: one.Choice(), Candidates: one.Candidates(), Notes: one.Notes()}
+		if names := r.data.TargetNames(); names != nil {
+			c.Target = names[k]
+		}
+		r.chosen = append(r.chosen, c)
+		r.blend.Only = append(r.blend.Only, replayed(c.Candidates)...)
+	}
+	return nil
+}
+
+// replayed returns the candidates that take part in a replay.
+func replayed(all []learner.Candidate) (names []string) {
+	for _, c := range all {
+		if c.Name != (learner.Network{}).Name() || c.Weight >= replayedWeight {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Troubles returns the warnings of a record, without what its blend consists of.
+func Troubles(r Record) []string {
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return strings.HasPrefix(w, ChoiceNote) })
+}
+
+// fewestLabels returns the labels of the target that has the fewest.
+func (r *replay) fewestLabels() int {
+	labels := r.data.Labels()
+	fewest := labels.Rows
+	for k := range labels.Cols {
+		_, y := dataset.Labelled(labels, k)
+		fewest = min(fewest, len(y))
+	}
+	return fewest
+}
