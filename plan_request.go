@@ -50,7 +50,8 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 		return nil, err
 	}
 	if starts {
-		p.warn("%s a label, too few to train %s: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), r.modelText(), p.Spec)
+		p.Rows.Labels = matrix.Dense[float64]{} // of no use, and there may be none of a target
+		p.warn("%s a label, too few to train %s: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), r.neededText(), p.Spec)
 	}
 	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.poolSize(), p.problem.Pool.Cols
 	if r.Ranks != nil {

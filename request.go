@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -355,6 +356,14 @@ func (r *Request) modelText() string {
 	return "a network"
 }
 
+// neededText is modelText with what several targets have to have.
+func (r *Request) neededText() string {
+	if r.Learner.Blends() && len(r.TargetColumns) > 1 {
+		return fmt.Sprintf("a model, which needs at least %d labels of each target", r.Learner.Fewest())
+	}
+	return r.modelText()
+}
+
 // infinite returns the first kernel of the spec that is that of an infinite-width network.
 func (r *Request) infinite() spec.Kernel {
 	for _, k := range r.Spec.BaseKernels() {
@@ -443,9 +452,20 @@ func FeaturesSpec(labelled bool) spec.Spec {
 	return spec.MustParse("lcmd-p:features")
 }
 
-// starts reports whether the tables have too few labels to train a network.
+// starts reports whether the tables have too few labels to fit a model.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels(r.Learner.Fewest()) < r.Learner.Fewest()
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.tooFew()
+}
+
+// tooFew reports whether fewer rows have a label than the learner needs. A blend needs them of every target.
+func (r *Request) tooFew() bool {
+	fewest := r.Learner.Fewest()
+	if r.labels(fewest) < fewest {
+		return true
+	}
+	return r.Learner.Blends() && slices.ContainsFunc(r.TargetColumns, func(target string) bool {
+		return tables.AnyLabel(r.train(), []string{target}) != nil && tables.CountLabelled(r.train(), []string{target}, fewest) < fewest
+	})
 }
 
 func (r *Request) firstSpec() string {

@@ -127,7 +127,7 @@ func (p *Plan) Select(ctx context.Context) (*Result, error) {
 		return nil, p.problem.together(ctx, err)
 	}
 	problem := p.Problem()
-	if p.request.Kept != nil && p.model != nil {
+	if p.request.Kept != nil && p.model != nil && len(p.networks) <= len(p.model.Ensemble()) { // the model names its own networks only
 		problem.Kept, problem.Networks = p.request.Kept, kept.Name(p.model, p.request.Weights)
 	}
 	batch, err := p.pick(ctx, problem)

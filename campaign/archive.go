@@ -24,7 +24,7 @@ import (
 //	rows/….parquet       the rows
 //	ids/….parquet        their ids alone
 //	asks/….json          the results of selections
-//	blobs/…              the network that was trained last
+//	blobs/…              the model that was fitted last
 
 const (
 	archiveFormat  = "nextbatch campaign"

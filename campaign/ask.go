@@ -43,21 +43,23 @@ type Ask struct {
 
 	Trainer  network.Trainer                         // nil means network.OnDevice, without a device network.Resumable
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
+	Fitting  func(learner string, fold, folds int)   // called before each fit of a model of a blend, unless nil
+	Compared func(models int)                        // called after each model of MeasureGain, with how many have been fitted, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
 	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means SettingOf.
 	FieldName func(field string) string
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
-	// network stays the same, those of new rows alone are computed. Several campaigns may share
+	// model stays the same, those of new rows alone are computed. Several campaigns may share
 	// it; it holds the features of one of them at a time.
 	Kept *kept.Features
 
 	busy map[int64]bool // rows that count as out, even if their lease has ended
 }
 
-// into copies the callbacks of an ask into a request that trains networks for it.
+// into copies the callbacks of an ask into a request that fits models for it.
 func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
-	r.Trainer, r.Epoch, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Progress, a.Admit, a.FieldName
+	r.Trainer, r.Epoch, r.Fitting, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Fitting, a.Progress, a.Admit, a.FieldName
 	if r.FieldName == nil {
 		r.FieldName = SettingOf
 	}
@@ -67,7 +69,8 @@ func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
 type Batch struct {
 	AskEvent
 	Result   *nextbatch.Result // of the selection, in the order of Rows
-	Kept     bool              // no network was trained: the one of an earlier ask was used
+	Learner  learner.Kind      // of the settings
+	Kept     bool              // no model was fitted: the one of an earlier ask was used
 	Repeated bool              // the request was made before; this is the batch of that time
 }
 
@@ -116,7 +119,7 @@ func (c *Campaign) askedBefore(ctx context.Context, by call) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch := &Batch{AskEvent: askEvent(event), Repeated: true}
+	batch := &Batch{AskEvent: askEvent(event), Learner: s.Settings.Learner, Repeated: true}
 	if err := json.Unmarshal(raw, &batch.Result); err != nil {
 		return nil, fmt.Errorf("blob %q: %w", event.Asked.Result, err)
 	}
@@ -156,7 +159,7 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Kept: chosen.kept}, nil
+		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Learner: s.Settings.Learner, Kept: chosen.kept}, nil
 	}
 }
 
@@ -207,24 +210,23 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	return c.selectBatch(ctx, s, rows, r, audits)
 }
 
-// selectBatch trains, picks and predicts.
+// selectBatch learns, picks and predicts.
 func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
-	used := r.WithDefaults().Spec
-	learns := rows.labelled >= dataset.FewestToLearn
-	var network *learnt
+	learns := rows.suffice(r.Learner)
+	var found *learnt
 	fingerprint, kept := "", false
 	if learns {
 		teach := r
-		teach.Members = max(1, used.TrainedNetworks(), s.Settings.Members)
+		teach.Members = members(r, s)
 		l, err := c.lesson(ctx, s, rows, teach)
 		if err != nil {
 			return nil, err
 		}
-		if network, kept, err = c.network(ctx, s, l, teach); err != nil {
+		if found, kept, err = c.model(ctx, s, l, teach); err != nil {
 			return nil, err
 		}
-		if fingerprint = l.fingerprint; network != nil {
-			r.Model, r.ModelName = network.Model, "the kept network"
+		if fingerprint = l.fingerprint; found != nil {
+			r.Model, r.ModelName = found.Model, "the kept "+modelWord(r.Learner)
 		}
 	}
 	plan, err := r.Plan(ctx)
@@ -241,11 +243,11 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		}
 		model = predicting.Model()
 	}
-	if network != nil {
-		network.warn(plan)
+	if found != nil {
+		found.warn(plan)
 	} else if model != nil {
-		network = rows.learntBy(predicting, s)
-		if err := c.keepModel(ctx, fingerprint, network); err != nil {
+		found = rows.learntBy(predicting, s)
+		if err := c.keepModel(ctx, fingerprint, found); err != nil {
 			return nil, err
 		}
 	}
@@ -257,9 +259,9 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	asked.Result = "ask-" + strconv.FormatInt(asked.Ask, 10)
 	var predictions [][]nextbatch.Prediction
 	if model != nil {
-		asked.Model, asked.Trained = fingerprint, predicting.Labelled
+		asked.Model, asked.Trained, asked.Chosen = fingerprint, predicting.Labelled, chosenBy(model)
 		if !slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model == fingerprint }) {
-			asked.HeldOut = network.heldOut
+			asked.HeldOut = found.heldOut
 		}
 		if predictions, err = predict(ctx, predicting, model, answer.Indices); err != nil {
 			return nil, err
@@ -295,8 +297,8 @@ func (r *candidates) renumber(answer *nextbatch.Result) {
 	}
 }
 
-// learningPlan returns a plan that has trained a network for the predictions of a request
-// whose own spec may need none.
+// learningPlan returns a plan that has a model for the predictions of a request whose own spec may need
+// none.
 func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, error) {
 	r, err := toLearn(r)
 	if err != nil {
@@ -309,10 +311,10 @@ func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, er
 	return plan, plan.Train(ctx)
 }
 
-// learnOnly is a method that needs a network, and next to no memory besides.
-var learnOnly = spec.MustParse("maxdiag:grad>sketch(1)")
+// learnNetwork and learnBlend are methods that need a network or a blend, and next to no memory besides.
+var learnNetwork, learnBlend = spec.MustParse("maxdiag:grad>sketch(1)"), spec.MustParse("maxdiag:predictions")
 
-// toLearn returns a request for a network alone. Costs are not inputs.
+// toLearn returns a request for a model alone. Costs are not inputs.
 func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	if cost := r.CostColumn; cost != "" && r.Model == nil {
 		names := slices.DeleteFunc(slices.Clone(r.Table.Names()), func(name string) bool { return name == cost })
@@ -321,7 +323,10 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 			return r, err
 		}
 	}
-	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = learnOnly, nil, nil, nil, false
+	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = learnNetwork, nil, nil, nil, false
+	if r.Learner.Blends() {
+		r.Spec = learnBlend
+	}
 	r.CostColumn, r.Budget = "", nil
 	return r, nil
 }
@@ -412,6 +417,22 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 	return r, nil
 }
 
+// suffice reports whether there are enough labels for a model. A blend needs them of every target.
+func (r *candidates) suffice(kind learner.Kind) bool {
+	if r.labelled < kind.Fewest() {
+		return false
+	}
+	return !kind.Blends() || !slices.ContainsFunc(r.labels, func(target *dataset.Numeric) bool {
+		n := 0
+		for row := 0; row < target.Len() && n < kind.Fewest(); row++ {
+			if !target.Missing(row) {
+				n++
+			}
+		}
+		return n < kind.Fewest()
+	})
+}
+
 // hold makes open rows count as out.
 func (r *candidates) hold(busy map[int64]bool) {
 	open := r.open[:0]
@@ -452,8 +473,8 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	if startsWith(r.labelled, request.Spec) {
-		request.Spec = spec.Spec{}
+	if !r.suffice(request.Learner) && request.Spec.Method != "" && request.Spec.NeedsLabelled() {
+		request.Spec = spec.Spec{} // the start of nextbatch.Request, which needs no model
 	}
 	columns := slices.Clone(r.rows.Columns())
 	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -421,7 +422,7 @@ type AddedRows struct {
 	Labelled int   // rows among them that came with a label
 	Repeated bool
 	// NewLevels lists, by column, the levels that no row had before. They are inputs from
-	// the next ask on, whose network is trained with them.
+	// the next ask on, whose model is fitted with them.
 	NewLevels map[string][]string
 }
 
@@ -539,9 +540,12 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 	return found, nil
 }
 
-// ChangeSettings replaces the settings, from the next ask on.
+// ChangeSettings replaces the settings, from the next ask on. Settings without a learner keep that of the campaign, so
+// that clients which do not know of learners change none.
 func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings) (Changed, error) {
-	return changed(c.change(ctx, by.call(KindSettings, settings), func(*State) (decision, error) {
+	return changed(c.change(ctx, by.call(KindSettings, settings), func(s *State) (decision, error) {
+		settings := settings
+		settings.Learner = cmp.Or(settings.Learner, s.Settings.Learner)
 		if err := settings.Check(); err != nil {
 			return decision{}, err
 		}

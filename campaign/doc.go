@@ -14,5 +14,5 @@
 //	told, err := c.Tell(ctx, campaign.By{Person: "ada"}, campaign.Tell{Entries: list})
 //
 // A Store keeps the logs of many campaigns, and the blobs that their events name: rows
-// as Parquet, and the network that was trained last.
+// as Parquet, and the model that was fitted last.
 package campaign

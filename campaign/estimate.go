@@ -11,11 +11,11 @@ import (
 	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
-// The error of the current network, from predictions of older ones.
+// The error of the current model, from predictions of older ones.
 //
-// Few rows are drawn at random, and each is predicted by the network of its time, so
+// Few rows are drawn at random, and each is predicted by the model of its time, so
 // the rows are pooled through a learning curve (estimate_curve.go): an error e_i of a
-// network with n_i labels suggests that the network with n labels would have made one of
+// model with n_i labels suggests that the model with n labels would have made one of
 // about
 //
 //	u_i = e_i · (n/n_i)^b,   b the slope of the curve.
@@ -40,11 +40,11 @@ import (
 const Coverage = 0.9
 
 // Audited is a prediction for a row that was drawn at random from the open rows, by a
-// network that had not learnt from the row, and its label. The functions of this package
+// model that had not learnt from the row, and its label. The functions of this package
 // are about one target; with several, call them for each.
 type Audited struct {
 	Row        int64 // of the campaign; of several predictions for a row, the last shows the error, and all show the slope
-	Labels     int   // how many the network had been given
+	Labels     int   // how many the model had been given
 	Prediction float64
 	Label      float64
 }

@@ -14,21 +14,21 @@ import (
 //
 //	log error(n') = log error(n) + b·log(n'/n),   -1 ≤ b ≤ 0.2,
 //
-// with the same slope b for RMSE, MAE and quantile. More labels make no network worse on
-// average, but the networks of a campaign do not all turn out equally well. Slopes above 0
+// with the same slope b for RMSE, MAE and quantile. More labels make no model worse on
+// average, but the models of a campaign do not all turn out equally well. Slopes above 0
 // allow for that; without them the current error of a campaign that no longer learns
 // would be underestimated.
 //
 // Errors have heavy tails, so the likelihood of b is that of Student's distribution with
 // four degrees of freedom, at the best scale for each b: large errors count little.
-// Several predictions for one row count in full, since networks with different numbers of
+// Several predictions for one row count in full, since models with different numbers of
 // labels are compared best on the same rows. The prior of b is normal with mean and deviation
 // of a quarter: the first hundred errors leave the slope no less uncertain than that.
 //
 // The curve is kept as a grid: slopes b_j with their probabilities, and for each of them
 // levels, log error(n) at equally likely normal quantiles, whose deviations below and
 // above the middle are those of the interval at the most likely slope b. With another slope the
-// errors of old networks mean something else, and log error(n) changes by
+// errors of old models mean something else, and log error(n) changes by
 // -x̄·(b_j − b), x̄ the mean of the log(n_i/n), weighted by the u_i². Each answer of
 // the curve is a quantile over this grid.
 
@@ -42,34 +42,34 @@ const (
 	mostSteps        = 50 // of the search for a scale
 )
 
-// CurvePoint is the error that one network made on random rows.
+// CurvePoint is the error that one model made on random rows.
 type CurvePoint struct {
-	Labels int      `json:"labels"` // of the network
+	Labels int      `json:"labels"` // of the model
 	Rows   int      `json:"rows"`   // random rows that it predicted
 	RMSE   Interval `json:"rmse"`
 }
 
-// Curve is the error of the current network and of those before and after it.
+// Curve is the error of the current model and of those before and after it.
 type Curve struct {
-	Labels int          `json:"labels"` // of the current network
+	Labels int          `json:"labels"` // of the current model
 	Rows   int          `json:"rows"`   // random rows that the curve is based on
 	Slope  Interval     `json:"slope"`  // b; -0.5 halves the error with four times the labels
-	RMSE   Interval     `json:"rmse"`   // of the current network
+	RMSE   Interval     `json:"rmse"`   // of the current model
 	MAE    Interval     `json:"mae"`
 	Q95    Interval     `json:"q95"`
-	Points []CurvePoint `json:"points" nullable:"true"` // networks that predicted enough random rows, in the order of labels
+	Points []CurvePoint `json:"points" nullable:"true"` // models that predicted enough random rows, in the order of labels
 
 	grids map[Metric][]scenario
 }
 
 // scenario is a curve that may be the true one.
 type scenario struct {
-	slope, level float64 // level is log error of the current network
+	slope, level float64 // level is log error of the current model
 	weight       float64 // the probability
 }
 
 // fitCurve fits a learning curve to predictions for random rows, and estimates the error
-// of the network that has been given that number of labels. Predictions without a label do not
+// of the model that has been given that number of labels. Predictions without a label do not
 // count. With fewer than LeastAudited rows the error is a *TooFewError.
 func fitCurve(audited []Audited, labels int) (*Curve, error) {
 	audited = usable(audited)
@@ -106,16 +106,16 @@ func (c *Curve) interval(m Metric) *Interval {
 	}
 }
 
-// Error returns a metric of the current network.
+// Error returns a metric of the current model.
 func (c *Curve) Error(m Metric) Interval { return *c.interval(m) }
 
-// ErrorAt returns a metric of a network with the given number of labels.
+// ErrorAt returns a metric of a model with the given number of labels.
 func (c *Curve) ErrorAt(m Metric, labels int) Interval {
 	x := math.Log(float64(labels) / float64(c.Labels))
 	return over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
 }
 
-// labelsFor returns how many labels in total a network needs for an error. The
+// labelsFor returns how many labels in total a model needs for an error. The
 // number is infinite where the error may be out of reach.
 func (c *Curve) labelsFor(m Metric, wanted float64) Interval {
 	return over(c.grids[m], func(s scenario) float64 { return s.labelsFor(wanted, c.Labels) })
@@ -259,7 +259,7 @@ func quantilesAt(grid []scenario, number func(scenario) float64, shares ...float
 	return found
 }
 
-// points estimates the RMSE of each network that predicted enough random rows.
+// points estimates the RMSE of each model that predicted enough random rows.
 func points(audited []Audited) (found []CurvePoint) {
 	for len(audited) > 0 {
 		labels, n := audited[0].Labels, 0

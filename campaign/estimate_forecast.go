@@ -18,7 +18,7 @@ type Forecast struct {
 	Cost   *Interval `json:"cost"`   // of More; nil where costs are not known
 }
 
-// forecast returns how many labels, and at what cost, the network needs for an error.
+// forecast returns how many labels, and at what cost, the model needs for an error.
 // A cost per label of 0 means that it is not known.
 func (c *Curve) forecast(m Metric, wanted, costPerLabel float64) Forecast {
 	f := Forecast{Metric: m, Wanted: wanted, Labels: c.labelsFor(m, wanted)}

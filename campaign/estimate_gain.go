@@ -8,25 +8,25 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
-// The gain meter: how many random labels the error of the current network would have
+// The gain meter: how many random labels the error of the current model would have
 // taken. The labelled rows that were drawn at random are divided into three parts. Each
-// part in turn is predicted by networks that are trained on all, half and a quarter of
-// the other two, nine small networks in total. A learning curve through their errors is
-// extrapolated to the error of the current network. Curves flatten on the way: on four
+// part in turn is predicted by models that are fitted to all, half and a quarter of
+// the other two, nine small models in total. A learning curve through their errors is
+// extrapolated to the error of the current model. Curves flatten on the way: on four
 // real data sets the slope from 768 to 1280 labels was between half and all of that from 256
 // to 768, with one exception. So slopes of all, three quarters and half of the fitted
-// one are taken to be equally likely beyond the largest of these networks.
+// one are taken to be equally likely beyond the largest of these models.
 //
 // The two errors come from the same rows, so they are correlated; their intervals are
 // combined as if they were independent, so the interval of the gain is too wide if anything.
 
 // leastRandom is how many labelled random rows the gain meter needs: the smallest of its
-// networks is then trained on eight.
+// models is then fitted to eight.
 const leastRandom = 48
 
 const gainParts = 3
 
-// GainNetworks is how many networks the gain meter trains for each target.
+// GainNetworks is how many models the gain meter fits for each target.
 const GainNetworks = gainParts * gainParts
 
 // flattening lists the shares of the slope that may remain beyond the data.
@@ -42,7 +42,7 @@ type Random struct {
 type Gain struct {
 	Labels int      `json:"labels"` // of the campaign
 	Rows   int      `json:"rows"`   // random rows that the comparison is based on
-	Random Interval `json:"random"` // random labels for the error of the current network
+	Random Interval `json:"random"` // random labels for the error of the current model
 	Factor Interval `json:"factor"` // Random over Labels; above 1 the campaign has saved labels
 }
 
@@ -67,11 +67,11 @@ func (g Gain) String() string {
 	return fmt.Sprintf("the same error would have taken %v times as many random labels; a gain over random selection is not certain yet", g.Factor)
 }
 
-// Train trains a network on some labelled rows of the campaign and returns its
+// Train fits a model to some labelled rows of the campaign and returns its
 // predictions for others, in their order.
 type Train func(ctx context.Context, learn, predict []int64) ([]float64, error)
 
-// MeasureGain compares the campaign with networks that are trained on random rows alone.
+// MeasureGain compares the campaign with models that are fitted to random rows alone.
 // Rows without a label do not count. With fewer than leastRandom rows the error is a
 // *TooFewError.
 func MeasureGain(ctx context.Context, random []Random, current *Curve, train Train) (*Gain, error) {
@@ -96,7 +96,7 @@ func MeasureGain(ctx context.Context, random []Random, current *Curve, train Tra
 	return gainOver(c, current), nil
 }
 
-// predictRandom returns the predictions of the networks, the largest last.
+// predictRandom returns the predictions of the models, the largest last.
 func predictRandom(ctx context.Context, rows []int64, labels map[int64]float64, train Train) (audited []Audited, err error) {
 	order := rng.New(0, "gain meter").Perm(len(rows))
 	for halvings := gainParts - 1; halvings >= 0; halvings-- {
@@ -125,7 +125,7 @@ func predictRandom(ctx context.Context, rows []int64, labels map[int64]float64, 
 	return audited, nil
 }
 
-// gainOver compares the current network with a learning curve of random selection.
+// gainOver compares the current model with a learning curve of random selection.
 func gainOver(random, current *Curve) *Gain {
 	g := &Gain{Labels: current.Labels, Rows: random.Rows}
 	var both []scenario

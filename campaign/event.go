@@ -101,14 +101,16 @@ type Asked struct {
 	LeaseEnd *time.Time `json:"lease_end,omitempty"` // when its rows are open again; nil means never
 	Spec     string     `json:"spec"`
 	Seed     uint64     `json:"seed"`
-	Model    string     `json:"model,omitempty"` // fingerprint of the network that made the predictions
-	Trained  int        `json:"trained"`         // labelled rows that the network was trained on
+	Model    string     `json:"model,omitempty"` // fingerprint of the model that made the predictions
+	Trained  int        `json:"trained"`         // labelled rows that the model was fitted to
 	Result   string     `json:"result"`          // blob with the nextbatch.Result, as JSON
 	Rows     []AskedRow `json:"rows"`
-	// HeldOut is what the network predicted for labelled rows that were drawn at random and
-	// that it had held out. An ask with a network whose rows an earlier ask has recorded
+	// HeldOut is what the model predicted for labelled rows that were drawn at random and
+	// that it had held out. An ask with a model whose rows an earlier ask has recorded
 	// does not repeat them.
 	HeldOut []HeldOutRow `json:"held_out,omitempty"`
+	// Chosen is what a blend is made of, for each target; nil for a network alone.
+	Chosen []Chosen `json:"chosen,omitempty"`
 }
 
 // HeldOutRow is a labelled row with a prediction for each target, NaN where the row was not
@@ -123,7 +125,7 @@ type AskedRow struct {
 	RowRef
 	Audit bool `json:"audit,omitempty"` // drawn at random from the open rows
 	// Predictions are those of the targets, before the label was known; nil without a
-	// network.
+	// model.
 	Predictions []nextbatch.Prediction `json:"predictions,omitempty"`
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -18,10 +17,10 @@ import (
 
 // Map is rows in the plane in which they vary most.
 type Map struct {
-	Labels      int                      // labelled rows that the network was trained on; 0 without a network
+	Labels      int                      // labelled rows that the model was fitted to; 0 without a model
 	Rows        []int64                  // their numbers, in ascending order
 	At          [][2]float64             // the place of each row
-	Predictions [][]nextbatch.Prediction // of each target; nil without a network
+	Predictions [][]nextbatch.Prediction // of each target; nil without a model
 	Distances   []float64                // from the nearest labelled row, in the kernel; nil without labels
 	Of          int64                    // rows that could be shown
 	Share       [2]float64               // of the variance along each direction
@@ -29,7 +28,7 @@ type Map struct {
 }
 
 // Map places at most the given number of rows in a plane, with predictions for them. It uses the kept
-// network, or trains one. Rows that failed, were retired or lack inputs are not shown. Of the
+// model, or fits one. Rows that failed, were retired or lack inputs are not shown. Of the
 // ask, only the functions and the trainer have an effect.
 func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	s, err := c.State(ctx)
@@ -74,17 +73,20 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	return m, m.predict(ctx, plan, places)
 }
 
-// mapPlan returns the plan of the campaign's method, with a network if there are enough labels.
+// mapPlan returns the plan of the campaign's method, with a model if there are enough labels.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
-	if rows.labelled < dataset.FewestToLearn {
-		plan, err := r.Plan(ctx)
-		if err != nil {
-			return nil, err
+	if rows.suffice(r.Learner) {
+		plan, _, _, err := c.modelPlan(ctx, s, rows, r)
+		if err != nil || !r.Learner.Blends() {
+			return plan, err
 		}
-		return plan, plan.Train(ctx)
+		r.Model = plan.Model() // whose plan lacks networks that the kernel may use
 	}
-	plan, _, _, err := c.networkPlan(ctx, s, rows, r)
-	return plan, err
+	plan, err := r.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan, plan.Train(ctx)
 }
 
 // mapped is rows of a map as rows of the plan: labelled ones, then candidates, each in
@@ -133,12 +135,17 @@ func (m *Map) choose(plan *nextbatch.Plan, rows *candidates, most int, draw *rng
 	return p
 }
 
-// mapSpec returns the method whose kernel a map shows.
+// mapSpec returns the method whose kernel a map shows. Blends have no posterior of their default method: it would put all
+// labelled rows in the same place.
 func mapSpec(plan *nextbatch.Plan, r nextbatch.Request) (spec.Spec, error) {
-	if plan.Model() == nil { // the plan has chosen a method that needs no network
+	if plan.Model() == nil { // the plan has chosen a method that needs no model
 		return spec.Parse(plan.Spec)
 	}
-	return r.WithDefaults().Spec, nil
+	used := r.WithDefaults().Spec
+	if r.Learner.Blends() && r.Spec.Method == "" {
+		used.Transforms = slices.DeleteFunc(slices.Clone(used.Transforms), func(t spec.Transform) bool { return t.Info().Train })
+	}
+	return used, nil
 }
 
 // place finds the coordinates and the distances.

@@ -17,26 +17,25 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// The network that was trained last is kept in the store, with a fingerprint of
-// everything that it depends on: labels, rows and settings. As long as that does not
-// change, no network is trained.
+// The model that was fitted last is kept in the store, with a fingerprint of everything that it depends on:
+// labels, rows and settings. As long as that does not change, none is fitted.
 //
-// Inputs are scaled by all rows, so a network also depends on rows without a label. If it
-// were trained again for every row that arrives, nothing that was computed from the other
-// rows could be kept. So a network is trained with the rows that were there when a label or
+// Inputs are scaled by all rows, so a model also depends on rows without a label. If it
+// were fitted again for every row that arrives, nothing that was computed from the other
+// rows could be kept. So a model is fitted with the rows that were there when a label or
 // a setting changed last, and serves rows that are added afterwards, too, as long as these
 // are few and do not change what the inputs are, as a new category does. Which rows those
-// are follows from the log alone, so that the same log gives the same network.
+// are follows from the log alone, so that the same log gives the same model.
 
-// fewNew: a network serves new rows up to this part of those that it was trained with.
+// fewNew: a model serves new rows up to this part of those that it was fitted with.
 const fewNew = 10
 
-// modelBlob is the key of the kept network: a line with its fingerprint and its held-out
+// modelBlob is the key of the kept model: a line with its fingerprint and its held-out
 // rows as JSON, then what learner.Model.MarshalBinary returns. Older campaigns lack the rows.
 const modelBlob = "model"
 
 // trainingBlob is the key of the state of interrupted trainings, as network.Resumable returns
-// it. It is empty once a network has been kept. If several are interrupted at once, such as an
+// it. It is empty once a model has been kept. If several are interrupted at once, such as an
 // ask and predictions, the last one to write wins: they train the same network, so the others
 // lose a few epochs at most.
 const trainingBlob = "training"
@@ -63,21 +62,21 @@ func (c *Campaign) forgetTraining(ctx context.Context) error {
 	return c.store.PutBlob(ctx, c.name, Blob{Key: trainingBlob})
 }
 
-// learnt is a network with its predictions for random rows that it held out.
+// learnt is a model with its predictions for random rows that it held out.
 type learnt struct {
 	*learner.Model
 	heldOut  []HeldOutRow
 	warnings []string // of its training, if that has just happened
 }
 
-// lesson is what a network is trained with.
+// lesson is what a model is fitted to.
 type lesson struct {
 	rows        *candidates
 	fingerprint string
-	earlier     bool // rows were added since, and the network serves them as it is
+	earlier     bool // rows were added since, and the model serves them as it is
 }
 
-// lesson returns what the network of a request on the rows is trained with.
+// lesson returns what the model of a request on the rows is fitted to.
 func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (lesson, error) {
 	all := lesson{rows: rows, fingerprint: rows.fingerprint(s, s.spans)}
 	if s.learnt == len(s.spans) {
@@ -113,7 +112,7 @@ func (r *candidates) before(number int64) *candidates {
 	return known
 }
 
-// features returns the names of the inputs of a network that is trained with the rows.
+// features returns the names of the inputs of a model that is fitted to the rows.
 func (r *candidates) features(ctx context.Context, s *State, of nextbatch.Request) ([]string, error) {
 	request, err := r.learning(s, of)
 	if err != nil {
@@ -129,18 +128,31 @@ func (r *candidates) features(ctx context.Context, s *State, of nextbatch.Reques
 	return plan.Rows.Encoder.Features(), nil
 }
 
-// learning returns a request that trains a network with the rows, for another request.
+// learning returns a request that fits a model to the rows, for another request.
 func (r *candidates) learning(s *State, of nextbatch.Request) (nextbatch.Request, error) {
 	request, err := r.request(s)
-	request.Trainer, request.Epoch, request.Admit, request.FieldName = of.Trainer, of.Epoch, of.Admit, of.FieldName
+	request.Trainer, request.Epoch, request.Fitting, request.Admit, request.FieldName = of.Trainer, of.Epoch, of.Fitting, of.Admit, of.FieldName
 	request.Members, request.Batch = of.Members, 1
 	return request, err
 }
 
-// network returns the kept network of a lesson. If there is none, and rows were added since, it
-// trains one; the caller trains it with all rows otherwise.
-func (c *Campaign) network(ctx context.Context, s *State, l lesson, of nextbatch.Request) (found *learnt, kept bool, err error) {
-	if found = c.keptModel(ctx, l.fingerprint, of.Members); found != nil || !l.earlier {
+// members returns how many networks the model of a request has, if it is a network alone.
+func members(r nextbatch.Request, s *State) int {
+	return max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
+}
+
+// modelWord is what messages call a model of a kind.
+func modelWord(kind learner.Kind) string {
+	if kind.Blends() {
+		return "model"
+	}
+	return "network"
+}
+
+// model returns the kept model of a lesson. If there is none, and rows were added since, it
+// fits one; the caller fits it to all rows otherwise.
+func (c *Campaign) model(ctx context.Context, s *State, l lesson, of nextbatch.Request) (found *learnt, kept bool, err error) {
+	if found = c.keptModel(ctx, l.fingerprint, of); found != nil || !l.earlier {
 		return found, found != nil, nil
 	}
 	request, err := l.rows.learning(s, of)
@@ -156,7 +168,8 @@ func (c *Campaign) network(ctx context.Context, s *State, l lesson, of nextbatch
 	return found, false, c.keepModel(ctx, l.fingerprint, found)
 }
 
-// fingerprint identifies what a network is trained on and how.
+// fingerprint identifies what a model is fitted to and how. That of a network alone is the same as before there were
+// other learners.
 func (r *candidates) fingerprint(s *State, spans []span) string {
 	set := s.Settings
 	hash := sha256.New()
@@ -165,15 +178,18 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 		set.Network, set.Weights, set.Categorical, set.Keep, set.Missing, set.CostColumn, set.GroupColumn, set.GroupIsInput,
 		s.Created.Targets, keyOf(spans),
 	})
+	if set.Learner.Blends() {
+		fmt.Fprintln(hash, "learner", set.Learner)
+	}
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// keptModel returns the kept network if it has the fingerprint and enough members. One
-// that cannot be read is trained again.
-func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members int) *learnt {
+// keptModel returns the kept model if it has the fingerprint and, if it is a network alone, as many members as the
+// request wants. One that cannot be read is fitted again.
+func (c *Campaign) keptModel(ctx context.Context, fingerprint string, of nextbatch.Request) *learnt {
 	raw, err := c.store.Blob(ctx, c.name, modelBlob)
 	if err != nil {
 		return nil
@@ -184,7 +200,7 @@ func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members in
 		return nil
 	}
 	kept := &learnt{Model: &learner.Model{}}
-	if err := kept.UnmarshalBinary(rest); err != nil || len(kept.Ensemble()) < members {
+	if err := kept.UnmarshalBinary(rest); err != nil || !of.Learner.Blends() && len(kept.Ensemble()) < of.Members {
 		return nil
 	}
 	if len(heldOut) > 0 && json.Unmarshal(heldOut, &kept.heldOut) != nil {
@@ -193,7 +209,7 @@ func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members in
 	return kept
 }
 
-// keepModel keeps the network that a plan has trained.
+// keepModel keeps the model that a plan has fitted.
 func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt) error {
 	raw, err := l.MarshalBinary()
 	if err != nil {
@@ -209,7 +225,7 @@ func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt)
 	return c.forgetTraining(ctx)
 }
 
-// learntBy returns the network that a plan has trained.
+// learntBy returns the model that a plan has fitted.
 func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
 	l := &learnt{Model: p.Model()}
 	at := map[int64]int{} // of a row in heldOut
@@ -242,32 +258,50 @@ func floats(list []float64) []nextbatch.Float {
 type Predicted struct {
 	Rows        []RowRef
 	Predictions [][]nextbatch.Prediction // of each target; nil for a row without inputs
-	Trained     int                      // labelled rows that the network was trained on
+	Learner     learner.Kind             // what predicted
+	Trained     int                      // labelled rows that the model was fitted to
 	Model       string                   // its fingerprint
-	Kept        bool                     // no network was trained
+	Kept        bool                     // no model was fitted
 	Warnings    []string
 }
 
 // predictedBytes is the memory of predictions while they are made: lists of
-// values, limits and what each network predicts, and then the Predicted.
+// values, limits and what each member predicts, and then the Predicted.
 func predictedBytes(rows, targets, members int) int64 {
 	const row, target, member = 80, 150, 16
 	return int64(rows) * int64(row+targets*(target+member*members))
 }
 
-// ErrTooFewLabels reports that there are not enough labels for a network.
-var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", dataset.FewestToLearn)
+// ErrTooFewLabels is the error of Predict, by errors.Is, if there are not enough labels for a model.
+var ErrTooFewLabels = errors.New("there are too few labels for a model")
 
-// Predict predicts the labels of all open rows, with the kept network or one that it
-// trains. Of the ask, only the functions and the trainer have an effect.
+// tooFewLabels is an ErrTooFewLabels that says how many the model of a campaign needs.
+type tooFewLabels struct {
+	kind    learner.Kind
+	targets int
+}
+
+func (e tooFewLabels) Error() string {
+	text := fmt.Sprintf("predictions need a %s, and a %[1]s at least %d labelled rows", modelWord(e.kind), e.kind.Fewest())
+	if e.kind.Blends() && e.targets > 1 {
+		text += " of each target"
+	}
+	return text
+}
+
+func (tooFewLabels) Is(target error) bool { return target == ErrTooFewLabels }
+
+// Predict predicts the labels of all open rows, with the kept model or one that it
+// fits. Of the ask, only the functions and the trainer have an effect.
 func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	s, err := c.State(ctx)
 	if err != nil {
 		return nil, err
 	}
+	few := tooFewLabels{s.Settings.Learner, len(s.Created.Targets)}
 	switch counts := s.Counts(); {
-	case counts.Labelled < dataset.FewestToLearn:
-		return nil, ErrTooFewLabels
+	case counts.Labelled < int64(s.Settings.Learner.Fewest()):
+		return nil, few
 	case counts.Open == 0:
 		return &Predicted{}, nil
 	}
@@ -275,17 +309,23 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !rows.suffice(s.Settings.Learner) {
+		return nil, few
+	}
 	r, err := rows.request(s)
 	if err != nil {
 		return nil, err
 	}
 	a.into(&r, c.trainer(ctx, a))
 	r.Batch = 1
-	members := max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
-	r.Output = func(z forecast.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), members) }
-	p := &Predicted{}
+	n := members(r, s)
+	if r.Learner.Blends() {
+		n = learner.MostCandidates
+	}
+	r.Output = func(z forecast.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), n) }
+	p := &Predicted{Learner: s.Settings.Learner}
 	var plan *nextbatch.Plan
-	if plan, p.Model, p.Kept, err = c.networkPlan(ctx, s, rows, r); err != nil {
+	if plan, p.Model, p.Kept, err = c.modelPlan(ctx, s, rows, r); err != nil {
 		return nil, err
 	}
 	p.Trained, p.Warnings = plan.Labelled, plan.Warnings
@@ -296,15 +336,15 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	return p, err
 }
 
-// networkPlan returns a plan on all rows with the network of the campaign, which is kept, or
-// trained and then kept, and the fingerprint of that network.
-func (c *Campaign) networkPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (plan *nextbatch.Plan, fingerprint string, kept bool, err error) {
-	r.Members = max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
+// modelPlan returns a plan on all rows with the model of the campaign, which is kept, or
+// fitted and then kept, and the fingerprint of that model.
+func (c *Campaign) modelPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (plan *nextbatch.Plan, fingerprint string, kept bool, err error) {
+	r.Members = members(r, s)
 	l, err := c.lesson(ctx, s, rows, r)
 	if err != nil {
 		return nil, "", false, err
 	}
-	found, kept, err := c.network(ctx, s, l, r)
+	found, kept, err := c.model(ctx, s, l, r)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -322,7 +362,7 @@ func (c *Campaign) networkPlan(ctx context.Context, s *State, rows *candidates, 
 	return plan, l.fingerprint, kept, err
 }
 
-// warn adds the warnings of the training to a plan that uses the network.
+// warn adds the warnings of the training to a plan that uses the model.
 func (l *learnt) warn(p *nextbatch.Plan) {
 	for _, w := range l.warnings {
 		if !slices.Contains(p.Warnings, w) {

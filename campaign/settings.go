@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -19,7 +18,7 @@ import (
 // measurements. The zero value is usable.
 type Settings struct {
 	// Spec is the method. Empty means the default of nextbatch.Request. As long as fewer
-	// rows have a label than a network needs, the batch is spread over the inputs.
+	// rows have a label than a model needs, the batch is spread over the inputs.
 	Spec string `json:"spec,omitempty"`
 	nextbatch.Choices
 
@@ -97,7 +96,7 @@ func (s Settings) Check() error { return s.CheckNamed(SettingOf) }
 var settings = map[string]string{
 	"Batch": "batch", "Spec": "spec", "TargetColumns": "targets", "Weights": "weights", "IDColumn": "id_column", "Members": "members",
 	"CostColumn": "cost_column", "Budget": "budget", "PerCost": "per_cost", "GroupColumn": "group_column", "PerGroup": "per_group", "GroupIsInput": "group_is_input",
-	"Categorical": "categorical", "Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
+	"Categorical": "categorical", "Keep": "keep", "Learner": "learner", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
 }
 
 // SettingOf returns the name of a field of a nextbatch.Request in the JSON of settings and asks.
@@ -160,10 +159,4 @@ func (s Settings) request() (nextbatch.Request, error) {
 		r.Missing = missing
 	}
 	return r, nil
-}
-
-// startsWith reports whether the number of labelled rows calls for the start of nextbatch.Request, which
-// needs no network: the spec needs more of them.
-func startsWith(labelled int, s spec.Spec) bool {
-	return s.Method != "" && labelled < dataset.FewestToLearn && s.NeedsLabelled()
 }

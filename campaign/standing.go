@@ -10,15 +10,17 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/learner"
 )
 
-// Standing is where a campaign stands: the error of the current network, what more
+// Standing is where a campaign stands: the error of the current model, what more
 // labels would bring, and whether to stop. It follows from rows that were drawn at random:
 // audit rows and, if they were, those that the campaign started with. The other rows were
 // picked because they are unusual.
 type Standing struct {
 	Counts
 	Rule    StopRule         `json:"-"`
+	Learner learner.Kind     `json:"learner,omitempty" doc:"what is fitted: auto, gp or trees; absent for a network alone"`
 	Targets []TargetStanding `json:"targets"`
 	Advice  Advice           `json:"advice"`
 }
@@ -28,7 +30,7 @@ type TargetStanding struct {
 	Target   string    `json:"target"`
 	Labels   int       `json:"labels"`   // rows that have one
 	Audited  int       `json:"audited"`  // audit rows among them with a prediction from before
-	HeldOut  int       `json:"held_out"` // random rows among them that a network had held out
+	HeldOut  int       `json:"held_out"` // random rows among them that a model had held out
 	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
 	Noise    Noise     `json:"noise"`    // of repeated measurements
 	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
@@ -36,6 +38,8 @@ type TargetStanding struct {
 	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of half the present RMSE
 	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
 	Advice   Advice    `json:"advice"`
+	// Learners are the models of the asks so far, in their order, where any of them was a blend.
+	Learners []Fitted `json:"learners,omitempty"`
 }
 
 // defaultRule is the stop rule of a campaign that has none.
@@ -48,11 +52,14 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 		rule = defaultRule
 	}
 	all := &Standing{Counts: s.Counts(), Rule: rule}
+	if s.Settings.Learner.Blends() {
+		all.Learner = s.Settings.Learner
+	}
 	var names []string
 	var advice []Advice
 	outcomes, noise := s.Outcomes(), s.Noise()
 	for i, name := range s.Created.Targets {
-		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i]}
+		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i], Learners: s.fitted(i)}
 		audited, heldOut := auditedOf(outcomes, i), s.heldOut(i)
 		t.Audited, t.HeldOut, t.Random = len(audited), len(latest(heldOut)), len(s.randomRows(i))
 		if err := t.estimate(slices.Concat(audited, heldOut), rule, s.Settings.batch(), costPerLabel); err != nil {
@@ -125,10 +132,19 @@ func auditedOf(outcomes []Outcome, target int) (list []Audited) {
 	return list
 }
 
-// heldOut returns the predictions of networks for random rows that they had held out, and
+// learntFrom returns how many labels stand behind a prediction for a held-out row. A network is the one that made it; a blend
+// had it made by models that learnt from four of five folds, and is itself better than these.
+func (a *Asked) learntFrom() int {
+	if a.Chosen != nil {
+		return a.Trained * 4 / 5
+	}
+	return a.Trained
+}
+
+// heldOut returns the predictions of models for random rows that they had held out, and
 // their labels.
 func (s *State) heldOut(target int) (list []Audited) {
-	seen := map[string]bool{} // networks
+	seen := map[string]bool{} // models
 	for _, a := range s.Asks {
 		if seen[a.Model] {
 			continue
@@ -137,7 +153,7 @@ func (s *State) heldOut(target int) (list []Audited) {
 		for _, held := range a.HeldOut {
 			v := float64(held.Values[target])
 			if s.Status(held.Row) == StatusLabelled && s.isRandom(held.Row) && !math.IsNaN(v) {
-				list = append(list, Audited{Row: held.Row, Labels: a.Trained, Prediction: v, Label: s.Label(held.Row)[target]})
+				list = append(list, Audited{Row: held.Row, Labels: a.learntFrom(), Prediction: v, Label: s.Label(held.Row)[target]})
 			}
 		}
 	}
@@ -208,8 +224,8 @@ func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
 }
 
 // MeasureGain estimates, for each target, how many random labels the error of the
-// current network would have taken, and keeps the answer for Standing. It trains nine
-// networks on random rows alone, with the campaign's settings. With too few of these the error is a
+// current model would have taken, and keeps the answer for Standing. It fits nine
+// models to random rows alone, with the campaign's settings. With too few of these the error is a
 // *TooFewError. Of the ask, only the functions and the trainer have an effect.
 func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	s, err := c.State(ctx)
@@ -221,13 +237,21 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 		return err
 	}
 	a.Trainer = c.trainer(ctx, a)
+	models := 0
 	outcomes, found := s.Outcomes(), map[string]*Gain{}
 	for i, name := range s.Created.Targets {
 		curve, err := fitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
 		if err != nil {
 			return err
 		}
-		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve, rows.trainOn(s, i, a)); err != nil {
+		train := rows.trainOn(s, i, a)
+		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve, func(ctx context.Context, learn, test []int64) ([]float64, error) {
+			list, err := train(ctx, learn, test)
+			if models++; a.Compared != nil {
+				a.Compared(models)
+			}
+			return list, err
+		}); err != nil {
 			return err
 		}
 	}
@@ -238,7 +262,7 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	return c.store.PutBlob(ctx, c.name, Blob{gainBlob, raw})
 }
 
-// trainOn returns a function that trains networks for one target on some rows alone.
+// trainOn returns a function that fits models for one target to some rows alone.
 func (r *candidates) trainOn(s *State, target int, a Ask) Train {
 	one := *s // with this target only
 	one.Created.Targets, one.Settings.Weights = s.Created.Targets[target:target+1], nil

@@ -47,7 +47,7 @@ type State struct {
 
 	last     time.Time // of the last event
 	spans    []span    // of rows, in ascending order
-	learnt   int       // of spans: the rows that a network is trained with (see model.go)
+	learnt   int       // of spans: the rows that a model is fitted with (see model.go)
 	touched  rowMap
 	out      rowMap // the rows among them that are out, even if their lease has ended
 	settled  Counts // of the rows that are labelled, failed or retired
@@ -219,7 +219,7 @@ func (s *State) apply(e *Event) error {
 	case e.Retired != nil:
 		for _, ref := range e.Retired.Rows {
 			if len(s.Measurements(ref.Row)) > 0 {
-				s.learnt = len(s.spans) // the next network does not learn from it
+				s.learnt = len(s.spans) // the next model does not learn from it
 			}
 			s.update(ref, func(r *rowState) { r.retired = true })
 		}
@@ -555,8 +555,8 @@ type Outcome struct {
 	RowRef
 	Ask         int64 // the last one before the label came
 	Audit       bool
-	Trained     int                    // labelled rows that the network was trained on
-	Predictions []nextbatch.Prediction // of the targets; nil without a network
+	Trained     int                    // labelled rows that the model was fitted to
+	Predictions []nextbatch.Prediction // of the targets; nil without a model
 	Label       []float64              // NaN where a target has none
 }
 

@@ -141,7 +141,7 @@ func (s *Server) reason(ctx context.Context, name string, e campaign.AskEvent, r
 
 // Predicted is predictions for open rows.
 type Predicted struct {
-	Trained  int            `json:"trained" doc:"labelled rows that the network was trained on"`
+	Trained  int            `json:"trained" doc:"labelled rows that the model was fitted to"`
 	Warnings []string       `json:"warnings"`
 	Rows     []PredictedRow `json:"rows"`
 	Total    int            `json:"total" doc:"rows that were predicted"`

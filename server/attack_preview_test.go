@@ -23,8 +23,8 @@ func wide(columns int) string {
 	for i := range columns - 1 {
 		fmt.Fprintf(w, ",c%d", i)
 	}
-	for row := range 4 {
-		fmt.Fprint(w, "\n", map[bool]string{true: "1.5", false: ""}[row < 2], strings.Repeat(fmt.Sprintf(",%d.5", row%3), columns-1))
+	for row := range 8 {
+		fmt.Fprint(w, "\n", map[bool]string{true: "1.5", false: ""}[row < 6], strings.Repeat(fmt.Sprintf(",%d.5", row%3), columns-1))
 	}
 	w.Close()
 	return b.String()

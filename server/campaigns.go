@@ -10,8 +10,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -112,6 +114,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Name    string   `query:"name" required:"true" minLength:"1" maxLength:"200" doc:"name of the campaign"`
 	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
 	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
+	Learner string   `query:"learner" enum:"auto,network,gp,trees" default:"auto" doc:"model that is fitted to the labels: auto blends a Gaussian process, trees and networks by their errors on held-out rows, the others are one of them"`
 	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it creates nothing and returns the first answer. The same id with another table, or by another person, is a conflict"`
 }) (*output[Campaign], error) {
 	if only := callerOf(ctx).token.Campaign; only != "" && only != in.Name {
@@ -126,7 +129,10 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	}
 	defer done()
 	by := Change{Key: in.Key}.by(ctx)
-	c, err := campaign.New(ctx, s.options.Store, in.Name, campaign.Start{Table: t, IDColumn: in.ID, Targets: in.Targets, By: by})
+	c, err := campaign.New(ctx, s.options.Store, in.Name, campaign.Start{
+		Table: t, IDColumn: in.ID, Targets: in.Targets, By: by,
+		Settings: campaign.Settings{Choices: nextbatch.Choices{Learner: learner.Kind(in.Learner)}},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +145,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 
 func (s *Server) changeSettings(ctx context.Context, in *struct {
 	Change
-	Body json.RawMessage `doc:"all settings; those that are left out have their defaults"`
+	Body json.RawMessage `doc:"all settings; those that are left out have their defaults, but without a learner that of the campaign stays"`
 }) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {

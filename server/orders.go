@@ -14,6 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/wire"
 )
@@ -210,11 +211,24 @@ var kinds = map[string]string{"ask": "the ask", "predict": "predicting", "map": 
 func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {
 	a := j.order.ask()
 	a.Epoch = func(e network.Epoch) { j.progress(wire.Progress{Stage: "training", Done: e.Number, Of: e.Of}) }
+	a.Fitting = j.fitting()
 	a.Progress = func(p nextbatch.Progress) { j.progress(wire.Progress{Stage: string(p.Stage), Done: p.Done, Of: p.Of}) }
 	a.Admit = func(bytes int64, less ...string) error {
 		return s.jobs.memory.admit(ctx, j, kinds[j.order.Kind], bytes, less)
 	}
 	return a
+}
+
+// fitting returns a function that reports which model of a blend is being fitted, to all rows after those of the folds.
+// Networks report their epochs.
+func (j *job) fitting() func(learner string, fold, folds int) {
+	begun := map[string]int{}
+	return func(name string, _, folds int) {
+		if name != (learner.Network{}).Name() {
+			j.progress(wire.Progress{Stage: "fitting", Done: begun[name] % (folds + 1), Of: folds + 1})
+			begun[name]++
+		}
+	}
 }
 
 // cancelJob cancels a job. Its record is removed first: once the answer has been sent, no start of

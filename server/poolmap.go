@@ -36,12 +36,12 @@ func (number) Schema(huma.Registry) *huma.Schema {
 
 // PoolMap is rows in the plane in which they vary most. Lists have an entry for each row.
 type PoolMap struct {
-	Labels     int        `json:"labels" doc:"labelled rows that the network was trained on; 0 without a network"`
+	Labels     int        `json:"labels" doc:"labelled rows that the model was fitted to; 0 without a model"`
 	Rows       []int64    `json:"rows" doc:"numbers of the rows"`
 	X          []number   `json:"x"`
 	Y          []number   `json:"y"`
 	Status     []int      `json:"status" doc:"0 open, 1 asked, 2 labelled, 3 failed, 4 retired"`
-	Prediction [][]number `json:"prediction" nullable:"true" doc:"of each target; null without a network"`
+	Prediction [][]number `json:"prediction" nullable:"true" doc:"of each target; null without a model"`
 	Interval   [][]number `json:"interval" nullable:"true" doc:"half the width of each target's interval"`
 	Label      [][]number `json:"label" doc:"of each target"`
 	Distance   []number   `json:"distance" nullable:"true" doc:"from the nearest labelled row, in the kernel; null without labels"`

@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/learner"
 )
 
 // Preview is what an uploaded table holds.
@@ -175,6 +176,7 @@ func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets
 	admit := func(bytes int64, less ...string) error { return s.jobs.memory.alone("an ask", bytes, less) }
 	plan, err := nextbatch.Request{
 		Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: admit, FieldName: campaign.SettingOf,
+		Choices: nextbatch.Choices{Learner: learner.Auto},
 	}.Plan(ctx)
 	if err != nil {
 		p.Warnings = append(p.Warnings, err.Error())

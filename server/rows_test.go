@@ -390,7 +390,7 @@ func TestGain(t *testing.T) {
 		}
 		table.WriteString("\n")
 	}
-	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=large&target=y&id=name", table.String())
+	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=large&target=y&id=name&learner=network", table.String())
 	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/large/settings", random)
 	v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/large/asks", map[string]any{"rows": 2}))
 	before := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/large/standing", nil).Targets[0]

@@ -149,7 +149,8 @@ func sample(rows int) string {
 	return b.String()
 }
 
-const small = "/v1/campaigns?name=small&target=y&id=name"
+// small is a campaign of networks, whose training jobs report epoch by epoch.
+const small = "/v1/campaigns?name=small&target=y&id=name&learner=network"
 
 // settings make asks fast.
 var settings = map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 4}}, "seed": 1}

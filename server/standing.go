@@ -29,7 +29,7 @@ func (s *Server) measureGain(ctx context.Context, in *Named) (*output[wire.Job],
 	return s.begin(ctx, order{Job: wire.Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
 }
 
-// runGain trains networks on random rows; the campaign keeps what it finds.
+// runGain fits models to random rows; the campaign keeps what it finds.
 func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
 	state, err := c.State(ctx)
 	if err != nil {
@@ -39,6 +39,10 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 	a.Epoch = func(e network.Epoch) {
 		done++
 		j.progress(wire.Progress{Stage: "comparing", Done: min(done, networks*e.Of), Of: networks * e.Of})
+	}
+	if state.Settings.Learner.Blends() { // whose networks are of any number
+		a.Epoch, a.Fitting = nil, nil
+		a.Compared = func(n int) { j.progress(wire.Progress{Stage: "comparing", Done: n, Of: networks}) }
 	}
 	return outcome{}, c.MeasureGain(ctx, a)
 }

@@ -104,7 +104,7 @@ type Batch struct {
 	Person   string     `json:"person"`
 	LeaseEnd *time.Time `json:"lease_end,omitempty" doc:"when its rows are open again; never if it is absent"`
 	Spec     string     `json:"spec" doc:"method that picked"`
-	Trained  int        `json:"trained" doc:"labelled rows that the network was trained on; 0 without a network"`
+	Trained  int        `json:"trained" doc:"labelled rows that the model was fitted to; 0 without a model"`
 	Warnings []string   `json:"warnings"`
 }
 
@@ -117,7 +117,7 @@ func BatchOf(e campaign.AskEvent, warnings []string) Batch {
 type Pick struct {
 	Audit       bool                             `json:"audit" doc:"drawn at random, to estimate the error"`
 	Reason      string                           `json:"reason" doc:"why it was picked"`
-	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a network"`
+	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a model"`
 }
 
 // Asked is what 'nextbatch campaign ask --json' prints. A Batch lists rows, each with what is known of it; here the keys
@@ -130,8 +130,8 @@ type Asked struct {
 	Person   string     `json:"person"`
 	LeaseEnd *time.Time `json:"lease_end"` // null: never
 	Audit    []bool     `json:"audit"`     // for each row, whether it was drawn at random
-	Trained  int        `json:"trained"`   // labelled rows that the network was trained on; 0 without one
-	Kept     bool       `json:"kept"`      // the network of an earlier ask was used
+	Trained  int        `json:"trained"`   // labelled rows that the model was fitted to; 0 without one
+	Kept     bool       `json:"kept"`      // the model of an earlier ask was used
 	Repeated bool       `json:"repeated"`  // the request had been met before
 }
 
@@ -172,7 +172,7 @@ type Job struct {
 
 // Progress is how far the current stage of a job, or of a request, is.
 type Progress struct {
-	Stage string `json:"stage" doc:"waiting, training, embedding, picking or comparing"`
+	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking or comparing"`
 	Done  int    `json:"done"`
 	Of    int    `json:"of"`
 }

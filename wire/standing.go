@@ -6,6 +6,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/learner"
 )
 
 // Standing returns the standing of a campaign by a stop rule; an empty one means the default.
@@ -26,8 +27,9 @@ func Standing(ctx context.Context, c *campaign.Campaign, stop string) (*campaign
 type CampaignStatus struct {
 	Campaign string `json:"campaign"`
 	campaign.Counts
-	Error    *nextbatch.Float    `json:"error"`    // RMSE of the current network
-	Interval *[2]nextbatch.Float `json:"interval"` // that holds it with the probability of coverage
+	Learner  learner.Kind        `json:"learner,omitempty"` // what is fitted; absent for a network alone
+	Error    *nextbatch.Float    `json:"error"`             // RMSE of the current model
+	Interval *[2]nextbatch.Float `json:"interval"`          // that holds it with the probability of coverage
 	Coverage nextbatch.Float     `json:"coverage"`
 	ErrorOf  string              `json:"error_of"` // on which rows the error is estimated, or why there is none
 	Forecast *campaign.Forecast  `json:"forecast"`

@@ -195,6 +195,7 @@ func isJSONLines(path string) bool {
 func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 	return campaign.Ask{
 		Epoch:    func(e network.Epoch) { f.progress.epoch(1)(e) },
+		Fitting:  f.progress.fitting(),
 		Progress: f.progress.selection(),
 		Admit:    func(bytes int64, less ...string) error { return mem.admit("the ask", bytes, less...) },
 		FieldName: func(field string) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -48,14 +49,14 @@ func newCampaignAsk() *cobra.Command {
 			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
 			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
-		Long: `Trains a network on the labelled rows, unless there are no new labels since the last
+		Long: `Fits a model to the labelled rows, unless there are no new labels since the last
 ask, picks rows, and hands them out: nobody else gets them before the lease ends. Rows
-that are out count as selected. As long as fewer rows have a label than a network
+that are out count as selected. As long as fewer rows have a label than a model
 needs, the batch is spread over the inputs.
 
-Of a campaign in a file, the features of the rows are kept in STORE.features: if rows
-are added and the network stays the same, the next ask computes only theirs. That file
-may be deleted at any time.
+Of a campaign in a file, features that networks compute are kept in STORE.features: if
+rows are added and the model stays the same, the next ask computes only theirs. That
+file may be deleted at any time.
 
 The file of --out has the inputs of each row and an empty column for each target.
 Fill it in, over days if you like, and give it to 'nextbatch campaign tell'.
@@ -150,6 +151,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		a.progress.warn(w)
 	}
 	a.progress.say("%s", askedHow(b))
+	a.sayChosen(b)
 	a.sayKept()
 	if a.out != "" {
 		t, err := batchTable(ctx, c, b)
@@ -176,14 +178,35 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 	return nil
 }
 
+// sayChosen says what a blend chose for each target.
+func (a *campaignAsking) sayChosen(b *campaign.Batch) {
+	if len(b.Result.Targets) == 0 && b.Result.Learner != "" {
+		a.progress.say("learner: %s", b.Result.Learner)
+	}
+	for _, t := range b.Result.Targets {
+		if t.Learner != "" {
+			a.progress.say("learner of %s: %s", t.Target, t.Learner)
+		}
+	}
+}
+
+// modelWord is what lines call the model of a learner.
+func modelWord(kind learner.Kind) string {
+	if kind.Blends() {
+		return "model"
+	}
+	return "network"
+}
+
 // askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
-	network := fmt.Sprintf("by a network with %d labels", b.Trained)
+	word := modelWord(b.Learner)
+	model := fmt.Sprintf("by a %s with %d labels", word, b.Trained)
 	switch {
 	case b.Model == "":
-		network = "without a network, as too few rows have a label for one"
+		model = fmt.Sprintf("without a %s, as too few rows have a label for one", word)
 	case b.Kept:
-		network += ", which was kept from an earlier ask"
+		model += ", which was kept from an earlier ask"
 	}
 	audits := 0
 	for _, row := range b.Rows {
@@ -191,7 +214,7 @@ func askedHow(b *campaign.Batch) string {
 			audits++
 		}
 	}
-	return fmt.Sprintf("ask %d (event %d): %d rows by %s, %s; %s; %s%s", b.Ask, b.Seq, len(b.Rows), b.Spec, network,
+	return fmt.Sprintf("ask %d (event %d): %d rows by %s, %s; %s; %s%s", b.Ask, b.Seq, len(b.Rows), b.Spec, model,
 		words.Count(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
 }
 
@@ -275,7 +298,7 @@ func newCampaignPredict() *cobra.Command {
 			p.progress = newProgress(cmd.ErrOrStderr(), p.quiet)
 			return p.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
-		Long: `Predicts the labels of all open rows with the current network, and trains it first
+		Long: `Predicts the labels of all open rows with the current model, and fits it first
 if there are new labels. The columns low and high are a 90 % prediction interval. With
 several targets, the columns begin with their names. Without --out, prints CSV.`,
 	}
@@ -313,7 +336,7 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 		for _, w := range predicted.Warnings {
 			p.progress.warn(w)
 		}
-		p.progress.say("%d open rows, by a network with %d labels", len(predicted.Rows), predicted.Trained)
+		p.progress.say("%d open rows, by a %s with %d labels", len(predicted.Rows), modelWord(predicted.Learner), predicted.Trained)
 		t, err := predictedTable(s, predicted)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func TestSoakAskKeepsFeatures(t *testing.T) {
 	lines := strings.SplitAfter(string(raw), "\n")
 	table, added := write(t, "table.csv", strings.Join(lines[:1+rows], "")), write(t, "more.csv", lines[0]+strings.Join(lines[1+rows:], ""))
 	store := filepath.Join(t.TempDir(), "c.db")
-	must(t, exitOK, "campaign", "new", store, table, "--target", "y1", "-q")
+	must(t, exitOK, "campaign", "new", store, table, "--learner", "network", "--target", "y1", "-q")
 	answered, ended, _ := timedAsk(t, program, store)
 	info, err := os.Stat(store + keptEnding)
 	if err != nil {

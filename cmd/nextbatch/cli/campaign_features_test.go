@@ -35,7 +35,7 @@ func moreRows(t *testing.T, rows int) string {
 func askedCampaign(t *testing.T, settings ...string) (store string) {
 	t.Helper()
 	store = filepath.Join(t.TempDir(), "c.db")
-	must(t, exitOK, "campaign", "new", store, sample(t), "--target", "y", "--id", "id", "-q")
+	must(t, exitOK, "campaign", "new", store, sample(t), "--learner", "network", "--target", "y", "--id", "id", "-q")
 	must(t, exitOK, append([]string{"campaign", "settings", store, "--epochs", "2", "--hidden", "16", "-q"}, settings...)...)
 	must(t, exitOK, "campaign", "ask", store, "-n", "6", "-q")
 	return store
@@ -258,7 +258,7 @@ func TestFeaturesArePrivate(t *testing.T) {
 func TestCampaignsKeepTheirOwnFeatures(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "c.db")
 	for _, name := range []string{"one", "a/b"} {
-		must(t, exitOK, "campaign", "new", store, sample(t), "--target", "y", "--id", "id", "--campaign", name, "-q")
+		must(t, exitOK, "campaign", "new", store, sample(t), "--learner", "network", "--target", "y", "--id", "id", "--campaign", name, "-q")
 		must(t, exitOK, "campaign", "settings", store, "--epochs", "2", "--hidden", "16", "--campaign", name, "-q")
 		must(t, exitOK, "campaign", "ask", store, "-n", "6", "--campaign", name, "-q")
 	}

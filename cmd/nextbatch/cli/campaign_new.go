@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 )
 
 // campaignRows is a run of campaign new or campaign add: rows that come from a table.
@@ -40,12 +42,15 @@ func newCampaignNew() *cobra.Command {
 		Long: `Creates a campaign in a store, and the store if it does not exist. Labels in the
 table become labels of the campaign. The table may also lack the target columns.
 
+--learner names the model that is fitted to the labels: auto blends a Gaussian process,
+trees and networks by their errors on held-out rows; network, gp and trees take one.
+
 Rows are named by the column --id, or else by their number, from 0. The settings
 apply to every ask; 'nextbatch campaign settings' changes them later.
 
 A share of the rows in each batch (--audit) is drawn at random from the open ones.
 A batch teaches a little less with these audit rows, but they show how large the
-error of the network is: the other rows are picked because they are unusual, and do
+error of the model is: the other rows are picked because they are unusual, and do
 not represent the rest. Without audit rows 'campaign status' cannot estimate it.`,
 	}
 	c.Flags().StringSliceVar(&n.targets, "target", nil, "target column, or several: the labels, empty where a row has none")
@@ -58,7 +63,7 @@ not represent the rest. Without audit rows 'campaign status' cannot estimate it.
 }
 
 func (n *campaignRows) create(ctx context.Context, address, path string) (err error) {
-	settings := campaign.Settings{Columns: n.columns.Columns, Missing: n.columns.missing}
+	settings := campaign.Settings{Choices: nextbatch.Choices{Learner: learner.Auto}, Columns: n.columns.Columns, Missing: n.columns.missing}
 	if err := n.settings.apply(&settings); err != nil {
 		return err
 	}
@@ -191,7 +196,8 @@ func newCampaignSettings() *cobra.Command {
 		Use:   "settings STORE",
 		Short: "Print the settings of a campaign, or change some of them",
 		Example: `  nextbatch campaign settings c.db
-  nextbatch campaign settings c.db --method 'bald' --audit 1/16`,
+  nextbatch campaign settings c.db --method 'bald' --audit 1/16
+  nextbatch campaign settings c.db --learner auto`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/wire"
 )
@@ -16,7 +17,7 @@ func statusPage(s *campaignStatus) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		fmt.Sprintf("Advice: %v.", s.Advice),
 		fmt.Sprintf("Of %d rows, %d have a label, %d are out, %d are open, %d failed and %d are retired.", s.Rows, s.Labelled, s.Asked, s.Open, s.Failed, s.Retired),
-		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a network held out. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", 100*campaign.Coverage, s.Rule),
+		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", modelWord(s.Learner), 100*campaign.Coverage, s.Rule),
 	}}
 	for i, t := range s.Targets {
 		page.Sections = append(page.Sections, s.targetSections(i, t)...)
@@ -34,26 +35,85 @@ func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Sec
 		title += " of " + t.Target
 	}
 	facts := &report.Table{Columns: []report.Column{{Head: "what"}, {Head: "value"}}, Facts: true}
-	for _, f := range append([][2]string{{"target", t.Target}, {"labels", strconv.Itoa(t.Labels)}}, statusFacts(t)...) {
+	for _, f := range append([][2]string{{"target", t.Target}, {"labels", strconv.Itoa(t.Labels)}}, statusFacts(t, s.Learner)...) {
 		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(f[0]), report.Text(f[1])}})
 	}
 	sections := []report.Section{{Title: title, Tables: []*report.Table{facts}}}
-	if t.Curve == nil {
-		return sections
+	if t.Curve != nil {
+		sections[0].Figures = []*report.Figure{curveFigure(t, s.Learner)}
+		if len(t.Curve.Points) > 0 {
+			sections[0].Tables = append(sections[0].Tables, curveTable(t, s.Learner))
+		}
+		sections = append(sections, report.Section{Title: "Audit rows of " + t.Target, Figures: []*report.Figure{outcomeFigure(s.state.Outcomes(), i, t.Target)}})
 	}
-	sections[0].Figures = []*report.Figure{curveFigure(t)}
-	if len(t.Curve.Points) > 0 {
-		sections[0].Tables = append(sections[0].Tables, curveTable(t))
+	if n := len(t.Learners); n > 0 {
+		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: []*report.Figure{learnersFigure(t)}, Tables: []*report.Table{learnersTable(t, n)}})
 	}
-	return append(sections, report.Section{Title: "Audit rows of " + t.Target, Figures: []*report.Figure{outcomeFigure(s.state.Outcomes(), i, t.Target)}})
+	return sections
 }
 
-// curveTable lists the errors of the networks so far.
-func curveTable(t wire.TargetStatus) *report.Table {
+// learnersTable lists what the last of the models were made of.
+func learnersTable(t wire.TargetStatus, most int) *report.Table {
 	table := &report.Table{
-		Title:   "Networks so far",
-		Note:    fmt.Sprintf("Networks that predicted at least %d random rows whose labels are known.", campaign.LeastAudited),
+		Title:   "Learners so far",
+		Note:    "The weights of the learners in the model of each ask, and its error on labelled rows that it held out. Most of these were picked because they are unusual, so the error on the open rows is lower as a rule.",
+		Columns: []report.Column{{Head: "ask"}, {Head: "labels"}, {Head: "RMSE out of fold"}, {Head: "weights"}},
+	}
+	shown := t.Learners[max(0, len(t.Learners)-most):]
+	if n := len(t.Learners); n > len(shown) {
+		table.Note = fmt.Sprintf("The last %d of %d models. ", len(shown), n) + table.Note
+	}
+	for _, f := range shown {
+		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(int(f.Ask)), report.Count(f.Labels), outOfFold(f.Error), report.Text(f.Weights())}})
+	}
+	return table
+}
+
+// outOfFold is the error of a blend; a network alone has none.
+func outOfFold(e float64) report.Cell {
+	if e == 0 {
+		return report.Text("–")
+	}
+	return significant(number(e))
+}
+
+// learnersFigure draws the weights of the learners over the labels.
+func learnersFigure(t wire.TargetStatus) *report.Figure {
+	panel := report.Panel{XLabel: "labels", YLabel: "weight"}
+	at := map[string]int{}
+	for _, f := range t.Learners {
+		for _, c := range f.Candidates {
+			if _, known := at[c.Name]; !known && c.Weight > 0 {
+				at[c.Name] = len(panel.Curves)
+				panel.Curves = append(panel.Curves, report.Curve{Name: c.Name})
+			}
+		}
+	}
+	for _, f := range t.Learners {
+		weights := make([]float64, len(panel.Curves))
+		for _, c := range f.Candidates {
+			if k, known := at[c.Name]; known {
+				weights[k] = c.Weight
+			}
+		}
+		for k, w := range weights {
+			curve := &panel.Curves[k]
+			curve.X, curve.Y = append(curve.X, float64(f.Labels)), append(curve.Y, w)
+		}
+	}
+	return &report.Figure{Name: "learners", Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}
+}
+
+// curveTable lists the errors of the models so far.
+func curveTable(t wire.TargetStatus, kind learner.Kind) *report.Table {
+	models := map[bool]string{true: "Models", false: "Networks"}[kind.Blends()]
+	table := &report.Table{
+		Title:   models + " so far",
+		Note:    fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models, campaign.LeastAudited),
 		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE"}, {Head: "interval"}},
+	}
+	if kind.Blends() {
+		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
 	}
 	for _, p := range t.Curve.Points {
 		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows),
@@ -62,9 +122,9 @@ func curveTable(t wire.TargetStatus) *report.Table {
 	return table
 }
 
-// curveFigure draws the learning curve from the first network to twice the labels of the
+// curveFigure draws the learning curve from the first model to twice the labels of the
 // current one.
-func curveFigure(t wire.TargetStatus) *report.Figure {
+func curveFigure(t wire.TargetStatus, kind learner.Kind) *report.Figure {
 	const steps = 24
 	first := t.Curve.Labels
 	for _, p := range t.Curve.Points {
@@ -87,7 +147,7 @@ func curveFigure(t wire.TargetStatus) *report.Figure {
 		panel.Curves = append(panel.Curves, report.Curve{Name: fmt.Sprintf("RMSE %.3g", f.Wanted), X: ends, Y: []float64{f.Wanted, f.Wanted}})
 	}
 	for _, p := range t.Curve.Points {
-		panel.Marks = append(panel.Marks, report.Mark{Name: "networks so far", X: float64(p.Labels), Y: p.RMSE.Value,
+		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(kind) + "s so far", X: float64(p.Labels), Y: p.RMSE.Value,
 			Tip: fmt.Sprintf("%d labels: RMSE %v on %d random rows", p.Labels, p.RMSE, p.Rows)})
 	}
 	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: t.ErrorOf})

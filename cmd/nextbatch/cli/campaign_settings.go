@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -18,6 +19,7 @@ import (
 // leave their setting as it is.
 type settingFlags struct {
 	batch                int
+	learner              learner.Kind
 	method, audit, lease string
 	latest, randomStart  bool
 	weights              []float64
@@ -31,7 +33,8 @@ func (f *settingFlags) register(c *cobra.Command) {
 	f.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s := f.flags
 	s.IntVarP(&f.batch, "batch", "n", campaign.DefaultBatch, "rows of an ask that does not say how many")
-	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+")")
+	registerLearner(s, &f.learner)
+	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default that of the learner)")
 	s.StringVar(&f.audit, "audit", shareText(campaign.DefaultAudit), "share of audit rows in each batch: a fraction or a number from 0 to 1")
 	s.StringVar(&f.lease, "lease", daysText(campaign.DefaultLease), "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
 	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
@@ -54,6 +57,7 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 	config, err := f.net.config()
 	set := map[string]func(){
 		"batch":        func() { s.Batch = f.batch },
+		"learner":      func() { s.Learner = f.learner },
 		"method":       func() { s.Spec = f.method },
 		"audit":        func() { s.Audit, err = orShare(f.audit, err) },
 		"lease":        func() { s.Lease, err = orLease(f.lease, err) },

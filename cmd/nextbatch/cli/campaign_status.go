@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -36,11 +37,11 @@ func newCampaignStatus() *cobra.Command {
 			s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
 			return s.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
-		Long: `Counts the rows, estimates the error of the current network with an interval, fits a
+		Long: `Counts the rows, estimates the error of the current model with an interval, fits a
 learning curve, forecasts how many labels a smaller error takes, and advises whether
 to go on. All of it is based on audit rows: they were drawn at random and predicted
 before their label was known. Labelled rows that were drawn at random and that a
-network held out of its training count as well: audit rows, and with 'nextbatch
+model held out of its training count as well: audit rows, and with 'nextbatch
 campaign settings --random-start' the rows that the campaign started with. Intervals
 are 90 % confidence intervals.
 
@@ -49,7 +50,7 @@ q95<0.5 (the error that 95 % of the rows stay below), or gain<1% (the next batch
 expected to lower the RMSE by less than that); rmse(NAME)<0.5 for one of several
 targets. Without --stop the advice follows gain<1%.
 
---gain trains nine networks on random rows alone, to estimate how many random labels
+--gain fits nine models to random rows alone, to estimate how many random labels
 the same error would have taken. The answer is stored; later calls print it.
 
 Exit codes: 0 done, with --stop: the rule says stop; 6 with --stop: go on, or too
@@ -57,7 +58,7 @@ early to tell; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
 	f.StringVar(&s.stop, "stop", "", "the stop rule, such as 'rmse<0.5' or 'gain<1%'")
-	f.BoolVar(&s.gain, "gain", false, "measure the gain over random selection; this trains networks")
+	f.BoolVar(&s.gain, "gain", false, "measure the gain over random selection; this trains models")
 	f.StringVar(&s.page, "report", "", "write a page with the learning curve to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	registerQuiet(c, &s.quiet)
@@ -158,11 +159,11 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 		return nil, err
 	}
 	s := &campaignStatus{wire.CampaignStatus{
-		Campaign: c.Name(), Counts: found.Counts, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
+		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
 	}, state, log}
 	for _, t := range found.Targets {
-		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t)})
+		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t, found.Learner)})
 	}
 	if only := s.Targets[0]; len(s.Targets) == 1 {
 		s.ErrorOf, s.Forecast = only.ErrorOf, only.Forecast
@@ -175,11 +176,11 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 }
 
 // errorOf describes on which rows an error is estimated, or why there is none.
-func errorOf(t campaign.TargetStanding) string {
+func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
 	if t.Curve == nil {
 		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d", campaign.LeastAudited, t.Audited)
 	}
-	return fmt.Sprintf("RMSE of the network with %d labels on rows like the open ones, from %d %s", t.Labels, t.Curve.Rows, randomWord(t))
+	return fmt.Sprintf("RMSE of the %s with %d labels on rows like the open ones, from %d %s", modelWord(kind), t.Labels, t.Curve.Rows, randomWord(t))
 }
 
 // randomWord names the rows that estimates are based on.
@@ -200,25 +201,38 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 		if len(s.Targets) > 1 {
 			line("target", "%s, %s", t.Target, words.Count(t.Labels, "label", "labels"))
 		}
-		for _, fact := range statusFacts(t) {
+		for _, fact := range statusFacts(t, s.Learner) {
 			line(fact[0], "%s", fact[1])
 		}
 	}
 	line("advice", "%v", s.Advice)
-	if only := s.Targets[0]; len(s.Targets) == 1 && only.Curve != nil && len(only.Curve.Points) > 0 {
+	only := s.Targets[0]
+	if len(s.Targets) > 1 {
+		return nil
+	}
+	if only.Curve != nil && len(only.Curve.Points) > 0 {
 		fmt.Fprintln(out)
-		return printTable(out, curveTable(only))
+		if err := printTable(out, curveTable(only, s.Learner)); err != nil {
+			return err
+		}
+	}
+	if len(only.Learners) > 1 {
+		fmt.Fprintln(out)
+		return printTable(out, learnersTable(only, 10))
 	}
 	return nil
 }
 
 // statusFacts are the names and values of what is known about a target.
-func statusFacts(t wire.TargetStatus) (facts [][2]string) {
+func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
 	add := func(name, format string, args ...any) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if t.Noise.Freedom > 0 {
 		add("noise", "repeated measurements deviate by %.3g", float64(t.Noise.Deviation))
+	}
+	if text := learnerNow(t, kind); text != "" {
+		add("learner", "%s", text)
 	}
 	if t.Curve == nil {
 		add("error", "%s", t.ErrorOf)
@@ -241,6 +255,21 @@ func statusFacts(t wire.TargetStatus) (facts [][2]string) {
 		add("gain", "%v", t.Gain)
 	}
 	return facts
+}
+
+// learnerNow says what is fitted, and what the last ask chose; empty for a campaign that has only had networks.
+func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
+	n := len(t.Learners)
+	switch {
+	case !kind.Blends() && n == 0:
+		return ""
+	case !kind.Blends():
+		return string(learner.NetworkAlone)
+	case n == 0:
+		return fmt.Sprintf("%s; no model has been fitted yet", kind)
+	}
+	last := t.Learners[n-1]
+	return fmt.Sprintf("%s; ask %d, with %d labels: %s", kind, last.Ask, last.Labels, last.Learner)
 }
 
 func percentText(i campaign.Interval) string {

@@ -109,7 +109,7 @@ func TestDeviceHasALimit(t *testing.T) {
 func TestWhatTrainsOnTheDevice(t *testing.T) {
 	path := sample(t)
 	store := filepath.Join(t.TempDir(), "c.db")
-	must(t, exitOK, "campaign", "new", store, path, "--target", "y", "--id", "id", "-q")
+	must(t, exitOK, "campaign", "new", store, path, "--learner", "network", "--target", "y", "--id", "id", "-q")
 	install(t, &devicetest.Fake{FailTraining: errors.New("the card is lost")})
 	table := []string{path, "--target", "y", "--id", "id", "--epochs", "2", "--hidden", "16"}
 	for name, args := range map[string][]string{
@@ -168,7 +168,7 @@ func TestWhatPredictsOnTheDevice(t *testing.T) {
 // TestStatusLeavesTheCardAlone opens a card with --gain only.
 func TestStatusLeavesTheCardAlone(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "c.db")
-	must(t, exitOK, "campaign", "new", store, sample(t), "--target", "y", "--id", "id", "-q")
+	must(t, exitOK, "campaign", "new", store, sample(t), "--learner", "network", "--target", "y", "--id", "id", "-q")
 	limits := install(t, &devicetest.Fake{})
 	must(t, exitOK, "campaign", "status", store, "--device", "fake:0")
 	if len(*limits) > 0 {

@@ -88,7 +88,7 @@ export const api = {
 
   campaigns: () => get<Campaign[]>('/v1/campaigns'),
   campaign: (c: string) => get<Campaign>(of(c)),
-  create: async (table: Blob, query: { name: string; target: string; id?: string; format?: string }, key: string) =>
+  create: async (table: Blob, query: { name: string; target: string; learner: string; id?: string; format?: string }, key: string) =>
     await (await request('POST', address('/v1/campaigns', query), { body: table, headers: { 'Idempotency-Key': key } })).json() as Campaign,
   preview: async (table: Blob, query: { target?: string; id?: string; format?: string }, signal?: AbortSignal) =>
     await (await request('POST', address('/v1/previews', query), signal ? { body: table, signal } : { body: table })).json() as Preview,

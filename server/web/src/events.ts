@@ -22,7 +22,7 @@ export function eventText(e: LogEvent): string {
   switch (e.kind) {
     case 'created': return 'created the campaign'
     case 'rows_added': return `added ${many((p.blocks ?? []).reduce((n, b) => n + b.rows, 0), 'row')}`
-    case 'asked': return `asked for ${rows}${p.trained ? `, picked with a network trained on ${many(p.trained, 'label')}` : ', spread over the inputs'}`
+    case 'asked': return `asked for ${rows}${p.trained ? `, picked with a model fitted to ${many(p.trained, 'label')}` : ', spread over the inputs'}`
     case 'told': return `labelled ${rows}`
     case 'corrected': return `corrected the labels of ${rows}`
     case 'failed': return `reported that ${rows} could not be labelled${p.again ? '; they stay open' : ''}`

@@ -132,10 +132,11 @@ export function useJob(campaign: string, person: string, kind: string, ended: (j
 
 const stages: Record<string, string> = {
   waiting: 'Waiting for its turn',
+  fitting: 'Fitting models',
   training: 'Training the network',
-  embedding: 'Reading the rows through the network',
+  embedding: 'Reading the rows through the model',
   picking: 'Picking rows',
-  comparing: 'Training networks on random rows',
+  comparing: 'Fitting models to random rows',
 }
 
 /** What a job is doing, in words. */
@@ -143,7 +144,7 @@ export function stageText(job: Job): string {
   const { stage, done, of } = job.progress
   const words = stages[stage] ?? (stage ? stage[0]!.toUpperCase() + stage.slice(1) : 'Working')
   if (of <= 0) return words
-  const unit = stage === 'training' || stage === 'comparing' ? 'epoch ' : ''
+  const unit = stage === 'training' ? 'epoch ' : ''
   return `${words}: ${unit}${count(done)} of ${count(of)}`
 }
 

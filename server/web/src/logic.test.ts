@@ -78,7 +78,7 @@ describe('events', () => {
     ({ event: 3, time: '2026-03-02T12:00:00Z', kind, undone, rows: [{ row: 1, id: 'a' }, { row: 2, id: 'b' }], detail: { [kind]: detail } })
   test('are worded', () => {
     expect(eventText(event('told'))).toBe('labelled 2 rows')
-    expect(eventText(event('asked', { trained: 40 }))).toBe('asked for 2 rows, picked with a network trained on 40 labels')
+    expect(eventText(event('asked', { trained: 40 }))).toBe('asked for 2 rows, picked with a model fitted to 40 labels')
     expect(eventText(event('rows_added', { blocks: [{ rows: 5 }, { rows: 7 }] }))).toBe('added 12 rows')
     expect(eventText(event('undone', { seq: 9 }))).toBe('undid event 9')
   })

@@ -37,7 +37,7 @@ export interface Batch {
   rows: Picked[] // in the order of the picks
   spec: string // method that picked
   time: string
-  trained: number // labelled rows that the network was trained on; 0 without a network
+  trained: number // labelled rows that the model was fitted to; 0 without a model
   warnings: string[]
 }
 
@@ -112,6 +112,14 @@ export interface Campaign {
   targets: string[]
 }
 
+export interface Candidate {
+  error: number
+  left?: string
+  name: string
+  notes?: string[]
+  weight: number
+}
+
 export interface Changed {
   event: number // number of the event; 0 if nothing changed
   repeated: boolean // the request had been made before; this is the answer of that time
@@ -176,6 +184,14 @@ export interface Fault {
   id: string
   line: number // its place in the request, from 0
   reason: string
+}
+
+export interface Fitted {
+  ask: number // number of the first ask that used it
+  candidates: Candidate[] // what was tried
+  error: number // root mean square error of the blend on held-out labelled rows; 0 for a network alone
+  labels: number // labelled rows that it was fitted to
+  learner: string // in a line: the weights, and why
 }
 
 export interface Forecast {
@@ -253,7 +269,7 @@ export interface Picked {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
-  predictions: Record<string, Prediction> // by target, made before the label came; empty without a network
+  predictions: Record<string, Prediction> // by target, made before the label came; empty without a model
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
   status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
@@ -264,9 +280,9 @@ export interface PoolMap {
   explained: (number | null)[] // share of the variance along each direction
   interval: (number | null)[][] | null // half the width of each target's interval
   label: (number | null)[][] // of each target
-  labels: number // labelled rows that the network was trained on; 0 without a network
+  labels: number // labelled rows that the model was fitted to; 0 without a model
   of: number // rows that could be shown
-  prediction: (number | null)[][] | null // of each target; null without a network
+  prediction: (number | null)[][] | null // of each target; null without a model
   rows: number[] // numbers of the rows
   sampled: boolean // some open rows are not shown
   status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired
@@ -277,7 +293,7 @@ export interface PoolMap {
 export interface Predicted {
   rows: PredictedRow[]
   total: number // rows that were predicted
-  trained: number // labelled rows that the network was trained on
+  trained: number // labelled rows that the model was fitted to
   warnings: string[]
 }
 
@@ -312,7 +328,7 @@ export interface PreviewColumn {
 export interface Progress {
   done: number
   of: number
-  stage: string // waiting, training, embedding, picking or comparing
+  stage: string // waiting, fitting, training, embedding, picking or comparing
 }
 
 export interface Published {
@@ -394,6 +410,7 @@ export interface Settings {
   group_is_input?: boolean
   keep?: string[]
   latest?: boolean
+  learner?: string
   lease?: string
   members?: number
   missing?: string
@@ -415,6 +432,7 @@ export interface Standing {
   asked: number
   failed: number
   labelled: number
+  learner?: string // what is fitted: auto, gp or trees; absent for a network alone
   open: number
   retired: number
   rows: number
@@ -434,6 +452,7 @@ export interface TargetStanding {
   gain: Gain | null
   held_out: number
   labels: number
+  learners?: Fitted[]
   next: Interval | null
   noise: Noise
   random: number

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, newKey } from '../api'
 import { bytes, count, duration, many } from '../format'
+import { LearnerField } from '../parts/learners'
 import { Loading, ProblemNote } from '../parts/notice'
 import { go, pathOf } from '../router'
 import type { Preview, PreviewColumn } from '../types'
@@ -46,6 +47,7 @@ function Choices({ file }: { file: File }) {
   const [id, setId] = useState<string | null>(null)
   const [batch, setBatch] = useState('32')
   const [cost, setCost] = useState('')
+  const [learner, setLearner] = useState('auto')
   const [busy, setBusy] = useState(false)
   const [key] = useState(newKey)
   const chosen = targets ?? (preview?.suggested.target ? [preview.suggested.target] : [])
@@ -70,7 +72,7 @@ function Choices({ file }: { file: File }) {
     setBusy(true)
     setError(null)
     try {
-      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), ...(named ? { id: named } : {}) }, key)
+      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), learner, ...(named ? { id: named } : {}) }, key)
       if (rows !== 32 || cost) await api.changeSettings(made.name, { ...made.settings, batch: rows, ...(cost ? { cost_column: cost } : {}) })
       go(pathOf({ view: 'overview', campaign: made.name }))
     } catch (e) {
@@ -107,7 +109,8 @@ function Choices({ file }: { file: File }) {
             {preview.columns.filter(c => !chosen.includes(c.name)).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
           </select></div>
         <div class="field"><label for="batch">Rows per batch</label><input id="batch" class="limit" inputMode="numeric" value={batch} aria-invalid={Number.isInteger(rows) && rows > 0 ? undefined : true} onInput={e => setBatch(e.currentTarget.value)} />
-          <span class="hint">How many rows you label before the network learns from them.</span></div>
+          <span class="hint">How many rows you label before the model learns from them.</span></div>
+        <LearnerField value={learner} change={setLearner} label="Model" />
         <div class="field"><label for="cost">Column with the cost of a label</label>
           <select id="cost" value={cost} onChange={e => setCost(e.currentTarget.value)}>
             <option value="">none</option>

@@ -91,7 +91,7 @@ function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: num
         <input id="how-many" class="limit" inputMode="numeric" value={text} aria-invalid={right ? undefined : true} onInput={e => setText(e.currentTarget.value)} autofocus />
         <button type="submit" class="primary" disabled={!right}>Ask for rows</button>
       </form>
-      <p class="small">{many(status.open, 'row')} can still be picked. Picking trains a network first, which may take a minute.</p>
+      <p class="small">{many(status.open, 'row')} can still be picked. Picking fits a model first, which may take a minute.</p>
     </Empty>
   )
 }
@@ -201,7 +201,7 @@ function Compared({ target, label, prediction }: { target: string; label: number
       {prediction
         ? <span class="faint">predicted {number(prediction.value)}{prediction.low !== undefined && prediction.high !== undefined && <> ({number(prediction.low)} to {number(prediction.high)})</>}
             {inside === false && <span class="surprise"> a surprise: outside the 90 % interval</span>}</span>
-        : <span class="faint">no prediction was made: too few labels for a network</span>}
+        : <span class="faint">no prediction was made: too few labels for a model</span>}
     </p>
   )
 }

@@ -49,7 +49,7 @@ export function PoolMapView({ campaign, session }: { campaign: string; session: 
       {map && <Shown map={map} status={status} />}
       {!map && !job.running && (
         <Empty title="No map yet">
-          <p>The map shows every row where the network sees it: rows that it takes for alike lie close together. It shows at a glance which regions you have not labelled yet.</p>
+          <p>The map shows every row where the model sees it: rows that it takes for alike lie close together. It shows at a glance which regions you have not labelled yet.</p>
           {may ? <button type="button" class="primary" onClick={make}>Draw the map</button> : <p>A labeller or an owner can draw it.</p>}
         </Empty>
       )}
@@ -104,7 +104,7 @@ function Shown({ map, status }: { map: PoolMap; status: Campaign }) {
       </div>
       <p class="faint small">
         {map.sampled ? <>{count(map.rows.length)} of {many(map.of, 'row')}: a fixed sample of the open ones, and all others. </> : <>{many(map.rows.length, 'row')}. </>}
-        The two main directions of the kernel{typeof map.explained[0] === 'number' && typeof map.explained[1] === 'number' && <> hold {percent(map.explained[0])} and {percent(map.explained[1])} of its variance</>}. {map.labels > 0 ? `Network trained on ${many(map.labels, 'label')}.` : 'Too few labels for a network: the inputs alone decide.'}
+        The two main directions of the kernel{typeof map.explained[0] === 'number' && typeof map.explained[1] === 'number' && <> hold {percent(map.explained[0])} and {percent(map.explained[1])} of its variance</>}. {map.labels > 0 ? `Model fitted to ${many(map.labels, 'label')}.` : 'Too few labels for a model: the inputs alone decide.'}
       </p>
       {opened !== null && <RowDialog campaign={status} row={opened} close={() => { setOpened(null); setMarked(-1) }} />}
     </div>

@@ -3,6 +3,7 @@ import { api, sentence } from '../api'
 import { ago, count, limits, many, nameWithoutUnit, number, percent, unitOf } from '../format'
 import { stageText, useJob } from '../jobs'
 import { LearningCurve } from '../parts/curve'
+import { Model } from '../parts/learners'
 import { Loading, Lost, ProblemNote } from '../parts/notice'
 import { StatusBar } from '../parts/statusbar'
 import { StopRuleForm } from '../parts/stoprule'
@@ -46,6 +47,7 @@ export function Overview({ campaign, session }: { campaign: string; session: Ses
           {t?.curve ? <Curve t={t} unit={unit} rule={rule} /> : <TooFew audited={t?.audited ?? 0} status={status} />}
         </section>
         <div class="stack">
+          <Model t={t} status={status} session={session} reload={reload} />
           <section class="card"><h2>Rows</h2><RowCounts counts={status} campaign={campaign} /></section>
           <section class="card"><h2>Who labelled what</h2><People people={people} /></section>
         </div>
@@ -165,7 +167,7 @@ export function gainWords(t: TargetStanding): [big: string, clear: boolean, belo
   }
   if (t.random < leastRandom) return ['Too few random rows to tell', false, `${many(t.random, 'random row')} with a label; it takes ${leastRandom}`]
   if (!t.curve) return ['Too few random rows to tell', false, 'The curve has to be known first.']
-  return ['Not measured yet', false, `Measuring trains nine networks on ${many(t.random, 'random row')} alone.`]
+  return ['Not measured yet', false, `Measuring fits nine models to ${many(t.random, 'random row')} alone.`]
 }
 
 function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopRule }) {
