@@ -47,7 +47,7 @@ func blendRequest(t *testing.T, labelled int) nextbatch.Request {
 func TestBlends(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ learner, spec, want string }{
-		{"auto", "", nextbatch.BlendSpec}, {"gp", "", nextbatch.BlendSpec}, {"trees", "", nextbatch.TreesSpec},
+		{"auto", "", spec.Default}, {"gp", "", nextbatch.ProcessSpec}, {"trees", "", nextbatch.TreesSpec},
 		{"auto", "lcmd-tp:grad>sketch(16)", ""}, {"gp", "maxdet-p:ll>ens(2)>train", ""}, {"auto", "lcmd-tp:predictions", ""},
 		{"auto", "lcmd-tp:(grad>sketch(16)+0.5*matern>rff(64))", ""}, {"auto", "random", ""},
 	} {

@@ -200,34 +200,37 @@ func (r Request) WithDefaults() Request {
 	return r
 }
 
-// defaultSpec returns the method for the learner, as replays on real tables chose it (docs/learners.md).
+// defaultSpec returns the method for the learner.
 func (r *Request) defaultSpec() string {
-	kind := r.Learner
-	if r.Model != nil {
-		kind = r.Model.Kind()
-	}
-	if r.Foreign != nil {
+	switch {
+	case r.Foreign != nil:
 		return spec.Default
+	case r.Model != nil && r.Model.Kind() == learner.Auto && len(r.Model.Ensemble()) == 0:
+		return ProcessSpec
+	case r.Model != nil && r.Model.Kind() == learner.Auto:
+		return spec.Default
+	case r.Model != nil:
+		return DefaultSpec(r.Model.Kind(), dataset.FewestToLearn)
 	}
-	return DefaultSpec(kind, r.labels(learner.MostForProcess+1))
+	return DefaultSpec(r.Learner, r.labels(learner.FewForNetworks))
 }
 
-// DefaultSpec returns the method for a learner and a number of labelled rows.
+// DefaultSpec returns the method for a learner and a number of labelled rows, as replays on real tables chose it
+// (docs/learners.md): a blend that has networks uses theirs, like a network alone, and other learners what they have learnt.
 func DefaultSpec(kind learner.Kind, labels int) string {
 	switch {
-	case !kind.Blends() || labels > learner.MostForProcess:
-		return spec.Default
 	case kind == learner.TreesOnly:
 		return TreesSpec
+	case kind == learner.GaussianOnly, kind == learner.Auto && labels < learner.FewForNetworks:
+		return ProcessSpec
 	}
-	return BlendSpec
+	return spec.Default
 }
 
-// The default methods of learners that are no network: they use what was learnt, and train no network
-// for their kernel.
+// The default methods of learners without networks.
 const (
-	BlendSpec = "bait-f-p:matern>rff(1024)>train" // of a blend with a Gaussian process
-	TreesSpec = "lcmd-tp:leaf>sketch(512)"
+	ProcessSpec = "bait-f-p:matern>rff(1024)>train" // of a Gaussian process
+	TreesSpec   = "lcmd-tp:leaf>sketch(512)"
 )
 
 // Check reports what is wrong with a request apart from its rows, so it can be called

@@ -187,7 +187,7 @@ func TestAdviseBlendsFewRows(t *testing.T) {
 	t.Parallel()
 	for n, models := range map[int]int{4: 0, 30: 1} {
 		a, err := blendQuestion(n, learner.Auto).Advise(t.Context())
-		if err != nil || a.Comparison != nil || len(a.Chosen) != models || a.Method != nextbatch.BlendSpec {
+		if err != nil || a.Comparison != nil || len(a.Chosen) != models || a.Method != nextbatch.DefaultSpec(learner.Auto, n) {
 			t.Errorf("%d rows: %+v, %v", n, a, err)
 		}
 	}

@@ -11,12 +11,14 @@ import (
 type Kind string
 
 const (
-	Auto           Kind = "auto"    // the blend of all candidates
-	NetworkAlone   Kind = "network" // the paper's network; the zero Kind means the same
-	GaussianOnly   Kind = "gp"
-	TreesOnly      Kind = "trees" // extra trees and gradient boosting
-	fewForNetworks      = 20      // labels: with fewer a network learns little, and so does boosting
+	Auto         Kind = "auto"    // the blend of all candidates
+	NetworkAlone Kind = "network" // the paper's network; the zero Kind means the same
+	GaussianOnly Kind = "gp"
+	TreesOnly    Kind = "trees" // extra trees and gradient boosting
 )
+
+// FewForNetworks is how many labels a network and boosting take in a blend: from fewer they learn little.
+const FewForNetworks = 20
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Auto, NetworkAlone, GaussianOnly, TreesOnly} }
@@ -59,11 +61,11 @@ func (k Kind) candidates(labels int, n Network) []Learner {
 	switch {
 	case k == GaussianOnly:
 		return []Learner{Process{}}
-	case k == TreesOnly && labels < fewForNetworks:
+	case k == TreesOnly && labels < FewForNetworks:
 		return []Learner{ExtraTrees{}}
 	case k == TreesOnly:
 		return []Learner{ExtraTrees{}, Boosting{}}
-	case labels < fewForNetworks:
+	case labels < FewForNetworks:
 		return []Learner{Process{}, ExtraTrees{}}
 	}
 	return []Learner{Process{}, ExtraTrees{}, Boosting{}, n}

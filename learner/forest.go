@@ -58,10 +58,11 @@ func (ExtraTrees) Refuses(int, int) string { return "" }
 func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
 		data, fold := one.forTrees()
+		perFold, inAll := extraTrees(one.Rows.Len())
 		c, f := newCrossFitted(one.Rows.Len()), &forest{fold: fold, apart: true}
 		for k, held := range one.Folds {
 			t.show("extra-trees", k+1)
-			m, err := trees.FitExtraTrees(ctx, data.Subset(one.Others(k)), trees.ExtraConfig{Trees: treesPerFold}, t.Seed+uint64(k))
+			m, err := trees.FitExtraTrees(ctx, data.Subset(one.Others(k)), trees.ExtraConfig{Trees: perFold}, t.Seed+uint64(k))
 			if err != nil {
 				return nil, err
 			}
@@ -73,7 +74,7 @@ func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error)
 			f.models = append(f.models, m)
 		}
 		t.show("extra-trees", 0)
-		whole, err := trees.FitExtraTrees(ctx, data, trees.ExtraConfig{}, t.Seed)
+		whole, err := trees.FitExtraTrees(ctx, data, trees.ExtraConfig{Trees: inAll}, t.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +84,14 @@ func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error)
 	})
 }
 
-// treesPerFold is the number of extra trees of a fold: with the other folds there are many.
-const treesPerFold = 100
+// extraTrees returns the number of extra trees of a fold and of all rows. With the other folds there are
+// many; with many rows each takes long, and fewer do.
+func extraTrees(rows int) (fold, whole int) {
+	if rows > 1024 {
+		return 50, 150
+	}
+	return 100, trees.DefaultExtra
+}
 
 // forTrees returns the task as trees take it: a column for each of the user's.
 func (t *Task) forTrees() (trees.Data, *folding) {

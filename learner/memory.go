@@ -5,7 +5,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/gp"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/trees"
 )
 
 // Memory forecasts the bytes that fitting a blend to labelled rows takes, and those that the model keeps.
@@ -23,11 +22,12 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 		// Bytes for each row, which has up to two nodes in a tree: of the trees that stay, in lists that have grown, and
 		// of those of all rows once more, as they grow.
 		const nodes = 2 * 12
-		const stay, grown = 1.25 * nodes * (DefaultFolds*treesPerFold + trees.DefaultExtra), 2.5 * nodes * trees.DefaultExtra
+		perFold, inAll := extraTrees(rows)
+		stay, grown := 1.25*nodes*float64(DefaultFolds*perFold+inAll), 2.5*nodes*float64(inAll)
 		keep += atMost(targets * stay * float64(rows))
 		fit += atMost((grown + 16*float64(inputs)) * float64(rows))
 	}
-	if k == Auto && rows >= fewForNetworks {
+	if k == Auto && rows >= FewForNetworks {
 		training, kept := c.Memory(inputs, rows, networkFolds(rows))
 		fit, keep = max(fit, training), keep+kept
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // labelledSample writes the sample table with labels in more rows.
@@ -89,7 +90,7 @@ func TestAdviseLearner(t *testing.T) {
 	if len(r.Targets) != 2 || r.Targets[1].Target != "hours" || r.Targets[0].Learner != r.Learner || len(r.Candidates) != 4 || r.Targets[0].Candidates[0].Error != r.Candidates[0].Error {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Methods) != 1 || r.Methods[0].Spec != nextbatch.BlendSpec || r.Replay.Valid != 0 {
+	if len(r.Methods) != 1 || r.Methods[0].Spec != spec.Default || r.Replay.Valid != 0 {
 		t.Errorf("%+v", r)
 	}
 	raw, err := os.ReadFile(page)
@@ -97,7 +98,7 @@ func TestAdviseLearner(t *testing.T) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
 	few, _ := must(t, exitOK, "advise", sample(t), "--target", "y", "--id", "id", "--learner", "gp", "-q")
-	if !strings.Contains(few, "1.00 gp (RMSE out of fold: gp ") || !strings.Contains(few, nextbatch.BlendSpec) {
+	if !strings.Contains(few, "1.00 gp (RMSE out of fold: gp ") || !strings.Contains(few, nextbatch.ProcessSpec) {
 		t.Error(few)
 	}
 }

@@ -156,7 +156,7 @@ func (s *selectFlags) registerInputs(c *cobra.Command) {
 	f := c.Flags()
 	s.columns.registerTarget(c)
 	s.columns.registerWeights(c)
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+nextbatch.BlendSpec+"; with --learner network, "+spec.Default+"; with trees, "+nextbatch.TreesSpec+"; with features, "+nextbatch.FeaturesSpec(true).String()+")")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with --learner gp, "+nextbatch.ProcessSpec+"; with trees, "+nextbatch.TreesSpec+"; with features, "+nextbatch.FeaturesSpec(true).String()+")")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
