@@ -115,7 +115,7 @@ func (p *Plan) need(z forecast.Sizes) int64 {
 	}
 	if r.Learner.Blends() && r.fits() {
 		fit, kept = learner.Memory(r.Learner, config, z.Inputs, z.Train)
-		if n := max(r.Spec.TrainedNetworks(), learner.DefaultFolds*(r.Members-1)); n > 0 { // for the kernel, or in each fold
+		if n := max(r.Spec.TrainedNetworks(), learner.NetworkFolds(z.Train)*(r.Members-1)); n > 0 { // for the kernel, or in each fold
 			training, more := config.Memory(z.Inputs, z.Train, n)
 			fit, kept = max(fit+more, kept+training), kept+more
 		}

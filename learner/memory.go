@@ -28,7 +28,7 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 		fit += atMost((grown + 16*float64(inputs)) * float64(rows))
 	}
 	if k == Auto && rows >= FewForNetworks {
-		training, kept := c.Memory(inputs, rows, networkFolds(rows))
+		training, kept := c.Memory(inputs, rows, NetworkFolds(rows))
 		fit, keep = max(fit, training), keep+kept
 	}
 	return fit + keep, keep

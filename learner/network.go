@@ -30,10 +30,10 @@ func (Network) Name() string { return "network" }
 // Refuses implements Learner.
 func (Network) Refuses(int, int) string { return "" }
 
-// networkFolds is how many of the folds networks are trained for: a training takes as long as all
+// NetworkFolds is how many of the folds networks are trained for: a training takes as long as all
 // that the other candidates do, and with many labels a few folds say enough. On twenty real tables with 256 labels, two
 // folds instead of five raised the error of the blend by 1.0 %, and with 1,024 labels one by 1.8 %.
-func networkFolds(labels int) int {
+func NetworkFolds(labels int) int {
 	switch {
 	case labels <= 128:
 		return 5
@@ -45,7 +45,7 @@ func networkFolds(labels int) int {
 
 // folds returns how many folds of a task networks are trained for.
 func (n Network) folds(t *Task) int {
-	return min(cmp.Or(n.Folds, networkFolds(t.Rows.Len())), len(t.Folds))
+	return min(cmp.Or(n.Folds, NetworkFolds(t.Rows.Len())), len(t.Folds))
 }
 
 // CrossFit implements Learner. After the first fold it gives up if its weight would be next to nothing.

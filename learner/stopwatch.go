@@ -50,7 +50,7 @@ func (w *Stopwatch) Forecast(c network.Config, inputs, from, to int) (seconds fl
 func (w *Stopwatch) growth(name string, c network.Config, inputs, from, to int) float64 {
 	switch name {
 	case Network{}.Name():
-		folds := float64(networkFolds(to)) / float64(w.models[name])
+		folds := float64(NetworkFolds(to)) / float64(w.models[name])
 		return folds * c.Work(inputs, others(to), 0) / c.Work(inputs, others(from), 0)
 	case Process{}.Name():
 		return processWork(to) / processWork(from)

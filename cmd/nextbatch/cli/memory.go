@@ -142,7 +142,7 @@ func blendNeed(table *dataset.Table, z tables.Sizes, kind learner.Kind, c networ
 	c.Architecture.Outputs = max(z.Outputs, 1)
 	fit, kept := learner.Memory(kind, c, z.Inputs, z.Train)
 	if kind == learner.Auto && members > 1 {
-		_, more := c.Memory(z.Inputs, z.Train, learner.DefaultFolds*(members-1))
+		_, more := c.Memory(z.Inputs, z.Train, learner.NetworkFolds(z.Train)*(members-1))
 		fit, kept = fit+more, kept+more
 	}
 	return footprint.Resident(table.Bytes() + rowBytes(z) + max(fit, 3*kept))
