@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/conformal"
@@ -83,7 +82,7 @@ func (m *Model) scalingText() string {
 }
 
 // Save writes the model to a file, which appears under its name only when it is
-// complete.
+// complete. learner.Load reads it.
 func (m *Model) Save(path string) error {
 	raw, err := m.MarshalBinary()
 	if err != nil {
@@ -93,20 +92,6 @@ func (m *Model) Save(path string) error {
 		_, err := w.Write(raw)
 		return err
 	})
-}
-
-// Load reads a file that Save wrote. The element type must be that of the saved
-// model.
-func Load(path string) (*Model, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	m := &Model{}
-	if err := m.UnmarshalBinary(raw); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
 }
 
 // MarshalBinary returns the contents of the file that Save writes.

@@ -447,7 +447,7 @@ func TestModelScalesByUnlabelledRows(t *testing.T) {
 	if err := r.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Load(path)
+	back, err := load(path)
 	if err != nil {
 		t.Fatal(err)
 	}

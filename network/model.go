@@ -17,7 +17,7 @@ import (
 )
 
 // Model predicts one number from rows of numbers like those that it was fitted to, in the units
-// of its labels; Rows returns raw numbers as such rows. It comes from Fit or Load and does not change: its methods
+// of its labels; Rows returns raw numbers as such rows. It comes from Fit or UnmarshalBinary and does not change: its methods
 // may be called from several goroutines. The zero value returns ErrNotFitted.
 //
 // A model that was fitted to several targets predicts the first of them. Target
