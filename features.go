@@ -127,7 +127,7 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compos
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, nil, nil, err
 	}
-	c := compose.New(ctx, p.parts(spec))
+	c := compose.New(ctx, partsOf(&p, spec))
 	k32, k64, err := c.Kernel()
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%v: %w", spec, err)

@@ -238,9 +238,9 @@ func (p Problem) PoolRows(index []int) matrix.Dense[float32] {
 	return p.Pool.SelectRows(index)
 }
 
-// exact returns the rows of the problem in float64. A pool that exceeds memory is not
+// exactRows returns the rows of the problem in float64. A pool that exceeds memory is not
 // copied.
-func (p Problem) exact() compose.Rows[float64] {
+func exactRows(p *Problem) compose.Rows[float64] {
 	g := compose.Rows[float64]{Train: p.Exact.Train, Pool: p.Exact.Pool, Aims: p.Exact.Aims}
 	if p.Exact.Pool.Rows > 0 {
 		return g
@@ -337,8 +337,8 @@ func hasAims(t selection.Aims[float32]) bool { return t.Rows.Rows > 0 || t.Weigh
 // conditions reports whether a transformation is the covariance after observing rows.
 func conditions(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance }
 
-// parts returns what the kernel of a spec is made from.
-func (p *Problem) parts(by spec.Spec) compose.Parts {
+// partsOf returns what the kernel of a spec is made from.
+func partsOf(p *Problem, by spec.Spec) compose.Parts {
 	parts := compose.Parts{
 		Spec: by, Train: p.Train, Pool: p.Pool, Exact: compose.Rows[float64]{Train: p.Exact.Train, Pool: p.Exact.Pool, Aims: p.Exact.Aims},
 		PoolRows: p.PoolRows, Labels: p.Labels, Weights: p.Weights, Learnt: p.Learnt, Pending: p.Pending, Seed: p.kernelSeed(),

@@ -36,7 +36,7 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 
 func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	begin := time.Now()
-	parts := p.parts(by)
+	parts := partsOf(&p, by)
 	if p.Ranks == nil && p.Folder == "" && p.Networks != "" {
 		parts.Kept = p.Kept
 	}
@@ -48,7 +48,7 @@ func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	}
 	method := spec.MakerOfMethod(by.Method)(selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat})
 	if k64 != nil {
-		return pick(ctx, c, by, &p, begin, method, k64, p.exact())
+		return pick(ctx, c, by, &p, begin, method, k64, exactRows(&p))
 	}
 	return pick(ctx, c, by, &p, begin, method, k32, compose.Rows[float32]{Train: p.Train, Pool: p.Pool, Aims: p.Aims.Rows})
 }

@@ -108,8 +108,8 @@ type Rows struct {
 	Warnings          []string // what was dropped or replaced, and why
 	Notes             []string // what else was done, such as how dates became numbers
 
-	folder string                      // of the files of Pool, and of the scaled pool; empty means memory
-	files  []*rowfile.Mapping[float32] // that are mapped
+	folder string                 // of the files of Pool, and of the scaled pool; empty means memory
+	files  []interface{ Close() } // that are mapped
 }
 
 // Close unmaps the rows that are in files (Tables.Folder). Neither they nor a problem with them
