@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/stats"
@@ -212,7 +213,7 @@ func (a *auditor) predictByNetworks(ctx context.Context, repeat int, p predictio
 func (a *auditor) predictFold(ctx context.Context, order []int, from, to int, p predictions) error {
 	inside := slices.Clone(order[from:to])
 	outside := slices.DeleteFunc(slices.Concat(order[:from], order[to:]), func(row int) bool { return a.out[row] })
-	slices.Sort(outside)
+	sort.Ints(outside)
 	s := a.sample
 	s.X, s.Y = a.sample.X.SelectRows(outside), a.labels(outside)
 	o := a.options.Network
