@@ -76,7 +76,7 @@ def test_kernels_are_those_of_our_own_network(rng, tmp_path, kernel):
     def run(*arguments):
         subprocess.run([_binary.path(), *arguments], check=True, cwd=tmp_path, capture_output=True)
 
-    run("fit", "t.csv", "--target", "y", "--out", "net.safetensors", "--hidden", "24,16", "--epochs", "20", "--folds", "0")
+    run("fit", "t.csv", "--target", "y", "--out", "net.safetensors", "--hidden", "24,16", "--epochs", "20", "--folds", "0", "--learner", "network")
     run("gram", "t.csv", "--target", "y", "--model", "net.safetensors", "--method", f"maxdet-p:{kernel}", "--out", "k.npy")
     want = np.load(tmp_path / "k.npy")
     f = features(own_network(tmp_path / "net.safetensors"), rows[30:], kernel, None)
