@@ -41,18 +41,6 @@ func sameBatch(t *testing.T, name string, got, want *nextbatch.Batch) {
 	}
 }
 
-// decaying returns rows whose features fall in size, as those of networks do.
-func decaying(seed uint64, rows, cols int) matrix.Dense[float32] {
-	x := matrix.New[float32](rows, cols)
-	rng.FillNormal(rng.New(seed, "file test"), x.Data)
-	for i := range rows {
-		for j := range cols {
-			x.Row(i)[j] /= float32(1 + j)
-		}
-	}
-	return x
-}
-
 // mappedRows returns rows in a file.
 func mappedRows[T matrix.Float](t *testing.T, rows matrix.Dense[T]) matrix.Dense[T] {
 	t.Helper()
@@ -113,15 +101,6 @@ func TestOwnFeaturesInAFile(t *testing.T) {
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %v, %v", left, err)
 	}
-}
-
-func mustSelect(t *testing.T, s spec.Spec, p nextbatch.Problem) *nextbatch.Batch {
-	t.Helper()
-	b, err := nextbatch.Select(t.Context(), s, p)
-	if err != nil {
-		t.Fatalf("%v: %v", s, err)
-	}
-	return b
 }
 
 // untrained returns networks with random weights.

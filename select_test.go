@@ -338,3 +338,24 @@ func TestModelsFromElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// decaying returns rows whose features fall in size, as those of networks do.
+func decaying(seed uint64, rows, cols int) matrix.Dense[float32] {
+	x := matrix.New[float32](rows, cols)
+	rng.FillNormal(rng.New(seed, "file test"), x.Data)
+	for i := range rows {
+		for j := range cols {
+			x.Row(i)[j] /= float32(1 + j)
+		}
+	}
+	return x
+}
+
+func mustSelect(t *testing.T, s spec.Spec, p nextbatch.Problem) *nextbatch.Batch {
+	t.Helper()
+	b, err := nextbatch.Select(t.Context(), s, p)
+	if err != nil {
+		t.Fatalf("%v: %v", s, err)
+	}
+	return b
+}
