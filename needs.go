@@ -273,7 +273,9 @@ const sampleLabels = 128
 // in its own way.
 func (p *Plan) measureBlend(ctx context.Context) (Float, error) {
 	all := p.Rows
-	p.Rows = all.SomeTrain(min(sampleLabels, p.Labelled))
+	if p.Rows = all.SomeTrain(min(sampleLabels, p.Labelled)); len(all.Targets) > 1 {
+		p.Rows = all // a sample may lack the labels of some target
+	}
 	defer func() { p.Rows = all }()
 	var watch learner.Stopwatch
 	p.request.Fitting = watch.Shown

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -276,7 +277,11 @@ func (p *Plan) warnOf(err error) {
 // warnOfLearners warns of what went wrong with candidates of a blend.
 func (p *Plan) warnOfLearners() {
 	for k := range p.model.Targets() {
-		p.Warnings = append(p.Warnings, p.model.Target(k).Notes()...)
+		for _, note := range p.model.Target(k).Notes() {
+			if !slices.Contains(p.Warnings, note) { // networks are common to all targets
+				p.Warnings = append(p.Warnings, note)
+			}
+		}
 	}
 }
 

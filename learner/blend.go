@@ -63,11 +63,15 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 			continue
 		}
 		b.candidates[k].Notes = c.Notes
+		if c.Left != "" {
+			b.candidates[k].Left = c.Left
+			continue
+		}
 		rows := intersection(t.heldRows(c), known)
 		e := rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
 		switch {
-		case c.Left != "":
-			b.candidates[k].Left = c.Left
+		case len(rows) == 0:
+			b.candidates[k].Left = "it held out no row with a label"
 		case math.IsNaN(e) || math.IsInf(e, 0):
 			b.candidates[k].Left = "its predictions are not finite"
 		default:
@@ -158,6 +162,11 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 	for _, s := range stds {
 		b.deviations = append(b.deviations, s*b.factor)
 	}
+	for k, c := range crossed { // errors on the same rows can be compared
+		if c != nil && b.candidates[k].Left == "" && c.folds(len(t.Folds)) >= folds {
+			b.candidates[k].Error = rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
+		}
+	}
 	b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
 }
 
@@ -172,12 +181,27 @@ func (b *blend) learnIntervals(t *Task, folds [][]int, rows []int, means, stds, 
 		}
 		held = append(held, conformal.Outcomes(pick(means, at), pick(stds, at), pick(labels, in), in, k)...)
 	}
+	counts := t.stand(rowsOf(held))
+	if counts != nil {
+		normalise(counts)
+	}
 	for i := range held {
-		if held[i].Weight = 1; t.Stand != nil {
-			held[i].Weight = t.Stand[held[i].Row]
+		if held[i].Weight = 1; counts != nil {
+			held[i].Weight = counts[i]
+		}
+		if len(folds) == 1 { // the same models predict all rows, so any parts serve to compare intervals
+			held[i].Fold = i % DefaultFolds
 		}
 	}
 	b.intervals, b.scores, b.counts = conformal.LearnWeighted(held, len(folds), b.rmse)
+}
+
+func rowsOf(held []conformal.Outcome) []int {
+	rows := make([]int, len(held))
+	for i, o := range held {
+		rows[i] = o.Row
+	}
+	return rows
 }
 
 // stand returns how many rows of the pool some rows stand for; nil means one each.
@@ -214,7 +238,7 @@ func (b *blend) mixed(n int, of func(part int) (means, stds []float64)) (means, 
 	for k, p := range b.parts {
 		for i, v := range each[k] {
 			s, off := p.constant, v-means[i]
-			if p.factor > 0 {
+			if p.factor > 0 && deviations[k] != nil {
 				s = p.factor * deviations[k][i]
 			}
 			stds[i] += p.weight * (s*s + off*off)

@@ -53,7 +53,7 @@ func madeTwo(rows int) network.Sample {
 
 // small is the options of a blend of small networks and the other learners.
 func small() Options {
-	o := Options{Kind: Auto, Network: network.Options{Config: smooth()}}
+	o := Options{Kind: Auto, Network: network.Options{Config: smooth(network.Config{})}}
 	o.Network.Config.Seed = 5
 	o.Network.Config.Architecture.Hidden, o.Network.Config.Training.Epochs = []int{16}, 8
 	return o

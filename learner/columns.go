@@ -57,8 +57,8 @@ func ColumnsOf(e *dataset.Encoder) (columns []Column) {
 // folding turns scaled features into one number for each of the user's columns: the scaled number,
 // the code of a level, or NaN where the value is missing. Trees take such rows.
 type folding struct {
-	columns   []Column
-	low, high []float32 // of each feature: scaled values that tell 0 from ½ from 1
+	columns []Column
+	off, on []float32 // of each feature: 0 and 1 as they are scaled
 }
 
 // newFolding returns the folding of features that are scaled like this.
@@ -71,17 +71,15 @@ func newFolding(columns []Column, s dataset.Scaler) *folding {
 	}
 	ends := matrix.New[float32](2, inputs)
 	for j := range inputs {
-		ends.Set(0, j, 0.25)
-		ends.Set(1, j, 0.75)
+		ends.Set(1, j, 1)
 	}
 	ends = scaledBy(s, ends).Scaled
-	f := &folding{columns: columns, low: ends.Row(0), high: ends.Row(1)}
-	for j, d := range s.Deviation {
-		if d == 0 { // the feature never varied: no level, no mark
-			f.low[j], f.high[j] = float32(math.Inf(1)), float32(math.Inf(1))
-		}
-	}
-	return f
+	return &folding{columns: columns, off: ends.Row(0), on: ends.Row(1)}
+}
+
+// is reports whether a feature that is 0, 1 or between is 1. One that never varied is not.
+func (f *folding) is(feature int, row []float32) bool {
+	return row[feature] == f.on[feature] && f.on[feature] != f.off[feature]
 }
 
 // rows returns the folded rows.
@@ -100,23 +98,23 @@ var missing = float32(math.NaN())
 
 // value returns the value of a column.
 func (f *folding) value(c Column, row []float32) float32 {
-	if c.Mark > 0 && row[c.Mark] > f.high[c.Mark] {
+	if c.Mark > 0 && f.is(c.Mark, row) {
 		return missing
 	}
 	if !c.Category {
 		return row[c.First]
 	}
 	if c.Width == 1 {
-		switch v := row[c.First]; {
-		case v > f.high[c.First]:
+		switch {
+		case f.is(c.First, row):
 			return 1
-		case v < f.low[c.First]:
+		case row[c.First] == f.off[c.First]:
 			return 0
 		}
 		return missing // an encoder puts it between the two levels
 	}
 	for k := range c.Width {
-		if row[c.First+k] > f.high[c.First+k] {
+		if f.is(c.First+k, row) {
 			return float32(k)
 		}
 	}

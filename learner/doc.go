@@ -15,5 +15,5 @@
 // where a candidate fits one, of the model of all rows: what cross-fitting has computed is used.
 //
 // The blend's own predictions for the labelled rows, by the same weights, are out of fold as well
-// (Blend.Held), and its error on them estimates that on new rows like them.
+// (Model.Residuals), and its error on them estimates that on new rows like them.
 package learner

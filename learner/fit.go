@@ -3,6 +3,7 @@ package learner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,7 +16,7 @@ import (
 type Options struct {
 	Kind Kind
 	// Network is how a network alone is fitted. In a blend its holdout, folds and noise have no meaning, and
-	// networks have the paper's second configuration (SiLU), unless the configuration differs from the default.
+	// networks have SiLU with the constants of the paper's second configuration instead of ReLU with those of the first.
 	Network network.Options
 	// Others are candidates of the caller's own, which a blend has in addition.
 	Others []Learner
@@ -50,9 +51,7 @@ func Fit(ctx context.Context, s network.Sample, o Options) (*Model, error) {
 		return nil, fmt.Errorf("%d folds, and networks for %d of them; there must be at least 2 and 1, or 0 for the defaults", o.Folds, o.NetworkFolds)
 	}
 	n := Network{o.Network, o.NetworkFolds}
-	if isDefault(n.Options.Config) {
-		n.Options.Config = smooth()
-	}
+	n.Options.Config = smooth(n.Options.Config)
 	return fitBlend(ctx, s, o, func(labels int) []Learner {
 		return slices.DeleteFunc(append(o.Kind.candidates(labels, n), o.Others...), func(l Learner) bool {
 			return o.Only != nil && !slices.Contains(o.Only, l.Name())
@@ -80,17 +79,6 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 	return &Model{blended: m}, nil
 }
 
-// isDefault reports whether a configuration is the default, apart from its seed and its outputs.
-func isDefault(c network.Config) bool {
-	c = c.WithDefaults()
-	d := network.Config{}.WithDefaults()
-	c.Seed, c.Architecture.Outputs = d.Seed, d.Architecture.Outputs
-	return fmt.Sprint(c.Architecture.Hidden, c.Architecture.Activation, c.Architecture.SigmaW, *c.Architecture.SigmaB) ==
-		fmt.Sprint(d.Architecture.Hidden, d.Architecture.Activation, d.Architecture.SigmaW, *d.Architecture.SigmaB) &&
-		fmt.Sprint(c.Training.Epochs, c.Training.Batch, c.Training.Rate, c.Training.Schedule, c.Training.Decay, c.Training.Eps) ==
-			fmt.Sprint(d.Training.Epochs, d.Training.Batch, d.Training.Rate, d.Training.Schedule, d.Training.Decay, d.Training.Eps)
-}
-
 // newTask checks a sample and returns it as a task.
 func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 	s.Targets = max(s.Targets, 1)
@@ -115,6 +103,15 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 	return t, t.weighByPool(ctx, s.Unlabelled)
 }
 
+// mostLabels returns the labels of the target that has the most.
+func (t *Task) mostLabels() (most int) {
+	for k := range t.Targets() {
+		known, _ := dataset.Labelled(t.Labels, k)
+		most = max(most, len(known))
+	}
+	return most
+}
+
 // fewestLabels returns the labels of the target that has the fewest.
 func (t *Task) fewestLabels() int {
 	fewest := t.Rows.Len()
@@ -125,29 +122,53 @@ func (t *Task) fewestLabels() int {
 	return fewest
 }
 
+// crossFit cross-fits a learner, and reports results that are not one for each target and labelled row.
+func (t *Task) crossFit(ctx context.Context, l Learner) ([]*CrossFitted, error) {
+	list, err := l.CrossFit(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != t.Targets() {
+		return nil, fmt.Errorf("it returned %d results for %d targets", len(list), t.Targets())
+	}
+	for _, c := range list {
+		if c == nil || c.Left == "" && len(c.Means) != t.Rows.Len() {
+			return nil, errors.New("it did not predict every labelled row")
+		}
+	}
+	return list, nil
+}
+
+// mayFail reports whether the others do without a learner that failed: one of this package, whose numbers did not suit it. An
+// error of a device, or of a learner of the caller's own, is for the caller.
+func mayFail(l Learner, err error) bool {
+	switch l.(type) {
+	case Process, ExtraTrees, Boosting, Network:
+		return !errors.As(err, new(*network.DeviceError))
+	}
+	return false
+}
+
 // fit cross-fits the learners and blends them for each target.
 func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
 	candidates := make([]Candidate, len(learners))
 	all := make([][]*CrossFitted, t.Targets()) // of each target, with nil for learners that refuse
 	t.crossed = make([][]*CrossFitted, t.Targets())
 	for i, l := range learners {
-		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(t.Rows.Len(), t.Rows.Raw.Cols)}
-		if candidates[i].Left != "" {
-			for k := range all {
-				all[k] = append(all[k], nil)
+		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(t.mostLabels(), t.Rows.Raw.Cols)}
+		list := make([]*CrossFitted, t.Targets())
+		if candidates[i].Left == "" {
+			var err error
+			if list, err = t.crossFit(ctx, l); ctx.Err() != nil || err != nil && !mayFail(l, err) {
+				return fmt.Errorf("%s: %w", l.Name(), cmp.Or(err, context.Cause(ctx)))
 			}
-			continue
-		}
-		list, err := l.CrossFit(ctx, t)
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.Name(), err)
+			if err != nil { // the others may do without it
+				candidates[i].Left, list = err.Error(), make([]*CrossFitted, t.Targets())
+			}
 		}
 		for k, c := range list {
 			all[k] = append(all[k], c)
-			if c.Left == "" {
+			if c != nil && c.Left == "" {
 				t.crossed[k] = append(t.crossed[k], c)
 			}
 		}

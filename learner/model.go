@@ -281,7 +281,8 @@ func (m *Model) HeldDeviations() []float64 {
 	return slices.Clone(m.of().blend.deviations)
 }
 
-// Provenance returns how the model was made. The rows of a blend are all both trained on and held out.
+// Provenance returns how the model was made. ValidRows is how many rows of a blend were held out of all of its models
+// that have a weight.
 func (m *Model) Provenance() network.Provenance {
 	if m.blended == nil {
 		return m.alone.Provenance()

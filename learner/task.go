@@ -149,20 +149,36 @@ const DefaultFolds = 5
 // cutFolds returns n random folds, each with its share of the labels of every target.
 func cutFolds(labels matrix.Dense[float64], n int, seed uint64) [][]int {
 	folds := make([][]int, min(n, labels.Rows))
-	order := rng.New(seed, "learner folds").Perm(labels.Rows)
-	slices.SortStableFunc(order, func(a, b int) int {
-		for k := range labels.Cols {
-			if x, y := math.IsNaN(labels.At(a, k)), math.IsNaN(labels.At(b, k)); x != y {
-				if x {
-					return 1
-				}
-				return -1
+	total := make([]int, labels.Cols)
+	counts := matrix.New[float64](len(folds), labels.Cols) // labels of each target in each fold
+	for row := range labels.Rows {
+		for k := range total {
+			if !math.IsNaN(labels.At(row, k)) {
+				total[k]++
 			}
 		}
-		return 0
-	})
-	for i, row := range order {
-		folds[i%len(folds)] = append(folds[i%len(folds)], row)
+	}
+	for _, row := range rng.New(seed, "learner folds").Perm(labels.Rows) {
+		rarest := -1 // target that the row has a label of
+		for k, n := range total {
+			if !math.IsNaN(labels.At(row, k)) && (rarest < 0 || n < total[rarest]) {
+				rarest = k
+			}
+		}
+		best := 0
+		for i := range folds {
+			fewer := rarest >= 0 && counts.At(i, rarest) < counts.At(best, rarest)
+			same := rarest < 0 || counts.At(i, rarest) == counts.At(best, rarest)
+			if fewer || same && len(folds[i]) < len(folds[best]) {
+				best = i
+			}
+		}
+		folds[best] = append(folds[best], row)
+		for k := range total {
+			if !math.IsNaN(labels.At(row, k)) {
+				counts.Set(best, k, counts.At(best, k)+1)
+			}
+		}
 	}
 	for _, f := range folds {
 		slices.Sort(f)
