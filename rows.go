@@ -203,7 +203,11 @@ func poolRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstimat
 	}
 	e, err := conformal.EstimateRMSE(errors)
 	if err != nil {
-		return nil, fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them", len(errors), conformal.LeastErrors)
+		warning = fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d", len(errors), conformal.LeastErrors)
+		if !m.Kind().Blends() { // which hold out as many rows wherever they are fitted
+			warning += "; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them"
+		}
+		return nil, warning
 	}
 	return &e, ""
 }

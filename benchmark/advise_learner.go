@@ -19,7 +19,7 @@ const (
 
 // choose finds the blend that suits all labels. The replay then fits its candidates again and again.
 func (r *replay) choose(ctx context.Context) error {
-	if !r.Learner.Blends() || r.fewestLabels() < learner.FewestLabels {
+	if !r.Learner.Blends() || slices.Min(dataset.CountLabels(r.data.Labels())) < learner.FewestLabels {
 		return nil
 	}
 	s := Settings{Hidden: r.Hidden, Epochs: r.Epochs}.WithDefaults()
@@ -59,15 +59,4 @@ func replayed(all []learner.Candidate) (names []string) {
 // Troubles returns the warnings of a record, without what its blend consists of.
 func Troubles(r Record) []string {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return strings.HasPrefix(w, ChoiceNote) })
-}
-
-// fewestLabels returns the labels of the target that has the fewest.
-func (r *replay) fewestLabels() int {
-	labels := r.data.Labels()
-	fewest := labels.Rows
-	for k := range labels.Cols {
-		_, y := dataset.Labelled(labels, k)
-		fewest = min(fewest, len(y))
-	}
-	return fewest
 }

@@ -119,6 +119,16 @@ func Labelled(labels matrix.Dense[float64], target int) (rows []int, own []float
 	return rows, own
 }
 
+// CountLabels returns how many labels each target has.
+func CountLabels(labels matrix.Dense[float64]) []int {
+	counts := make([]int, labels.Cols)
+	for target := range counts {
+		rows, _ := Labelled(labels, target)
+		counts[target] = len(rows)
+	}
+	return counts
+}
+
 // ScaleLabels writes (y - mean)/deviation to dst, which may be src itself.
 func ScaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
 	mustMatchLabels("dataset.ScaleLabels", dst, src)

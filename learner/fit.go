@@ -65,7 +65,7 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 	if err != nil {
 		return nil, err
 	}
-	candidates := learners(t.fewestLabels())
+	candidates := learners(slices.Min(dataset.CountLabels(t.Labels)))
 	if len(candidates) > MostCandidates {
 		return nil, fmt.Errorf("there are %d learners; a blend takes up to %d", len(candidates), MostCandidates)
 	}
@@ -85,7 +85,7 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 	if err := s.Check(ctx, o.Network); err != nil {
 		return nil, err
 	}
-	if s.ValidX.Rows > 0 { // every row is held out once
+	if s.ValidX.Rows > 0 { // a blend holds out rows of its own
 		s.X, s.Y = matrix.Stack(s.X, s.ValidX), append(s.Y[:len(s.Y):len(s.Y)], s.ValidY...)
 	}
 	scaling, err := dataset.FitScalerAll(dataset.Population, s.X, s.Unlabelled)
@@ -101,25 +101,6 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		return nil, err
 	}
 	return t, t.weighByPool(ctx, s.Unlabelled)
-}
-
-// mostLabels returns the labels of the target that has the most.
-func (t *Task) mostLabels() (most int) {
-	for k := range t.Targets() {
-		known, _ := dataset.Labelled(t.Labels, k)
-		most = max(most, len(known))
-	}
-	return most
-}
-
-// fewestLabels returns the labels of the target that has the fewest.
-func (t *Task) fewestLabels() int {
-	fewest := t.Rows.Len()
-	for k := range t.Targets() {
-		known, _ := dataset.Labelled(t.Labels, k)
-		fewest = min(fewest, len(known))
-	}
-	return fewest
 }
 
 // crossFit cross-fits a learner, and reports results that are not one for each target and labelled row.
@@ -155,7 +136,7 @@ func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
 	all := make([][]*CrossFitted, t.Targets()) // of each target, with nil for learners that refuse
 	t.crossed = make([][]*CrossFitted, t.Targets())
 	for i, l := range learners {
-		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(t.mostLabels(), t.Rows.Raw.Cols)}
+		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(slices.Max(dataset.CountLabels(t.Labels)), t.Rows.Raw.Cols)}
 		list := make([]*CrossFitted, t.Targets())
 		if candidates[i].Left == "" {
 			var err error

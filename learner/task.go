@@ -149,15 +149,8 @@ const DefaultFolds = 5
 // cutFolds returns n random folds, each with its share of the labels of every target.
 func cutFolds(labels matrix.Dense[float64], n int, seed uint64) [][]int {
 	folds := make([][]int, min(n, labels.Rows))
-	total := make([]int, labels.Cols)
+	total := dataset.CountLabels(labels)
 	counts := matrix.New[float64](len(folds), labels.Cols) // labels of each target in each fold
-	for row := range labels.Rows {
-		for k := range total {
-			if !math.IsNaN(labels.At(row, k)) {
-				total[k]++
-			}
-		}
-	}
 	for _, row := range rng.New(seed, "learner folds").Perm(labels.Rows) {
 		rarest := -1 // target that the row has a label of
 		for k, n := range total {

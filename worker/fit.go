@@ -97,7 +97,7 @@ func (b fitBody) check() error {
 	case networks && blends && b.Learner != learner.Auto:
 		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
 	case blends && (b.Folds != nil || b.Holdout != nil):
-		return refuse("folds and holdout are of a network alone, while the learner %s holds every row out once: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
+		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:
 		return refuse("learners are candidates beside others: choose the learner %s", learner.Auto)
 	}

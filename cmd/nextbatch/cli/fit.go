@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -191,7 +192,7 @@ func (f *fitting) read(ctx context.Context) (err error) {
 }
 
 func (f *fitting) compute(ctx context.Context) (*answer, error) {
-	o := network.Options{Config: f.config, Members: f.members(), Folds: f.foldsFor(fewestLabels(f.rows)), Columns: &f.rows.Encoder}
+	o := network.Options{Config: f.config, Members: f.members(), Folds: f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))), Columns: &f.rows.Encoder}
 	model, err := train(ctx, learner.Options{Kind: f.learner, Network: o}, f.rows, f.progress)
 	if err != nil {
 		return nil, err
@@ -253,16 +254,6 @@ func choiceText(m *learner.Model) string {
 		return ""
 	}
 	return m.Choice()
-}
-
-// fewestLabels returns the number of labels of the target that has fewest.
-func fewestLabels(rows *tables.Rows) int {
-	fewest := rows.Train.Rows
-	for k := range rows.Targets {
-		_, labels := rows.Labelled(k)
-		fewest = min(fewest, len(labels))
-	}
-	return fewest
 }
 
 func (f *fitting) print(out io.Writer, r *fitResult) {
