@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/plausible"
 )
 
@@ -29,6 +30,7 @@ type Waiting struct {
 	Since  time.Time       `json:"since" doc:"when it was told"`
 	Person string          `json:"person,omitempty" doc:"who told it"`
 	Doubt  plausible.Doubt `json:"doubt" doc:"why it waits"`
+	Why    string          `json:"why" doc:"the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?"`
 }
 
 // value returns the number of a target, NaN where there is none or it waits.
@@ -54,11 +56,21 @@ func (m Measurement) counts() bool {
 	return false
 }
 
+// why says in words why a number waits.
+func why(value float64, d *plausible.Doubt) string {
+	text := fmt.Sprintf("%s; expected %s to %s", words.Number(value), words.Number(d.Low), words.Number(d.High))
+	if d.Slip != "" {
+		text += "; " + d.Slip
+	}
+	return text
+}
+
 // waiting lists the numbers of a measurement that wait.
 func (m *Measurement) waiting(of RowRef, targets []string) (list []Waiting) {
 	for target := range m.Values {
 		if m.waits(target) {
-			list = append(list, Waiting{of, targets[target], nextbatch.Float(m.Values[target]), m.Seq, m.Time, m.Person, *m.Doubts[target]})
+			value, doubt := m.Values[target], m.Doubts[target]
+			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, why(value, doubt)})
 		}
 	}
 	return list
