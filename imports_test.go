@@ -98,7 +98,7 @@ var table = map[string]rule{
 	"network":                          {may: with(engine, "matrix", "dataset", "kernel", "conformal", "internal/atomicfile", "internal/footprint")},
 	"trees":                            {may: []string{"matrix", "internal/linalg", "internal/rng"}},
 	"network/onnx":                     {may: with(engine, "matrix", "dataset", "kernel", "network", "internal/atomicfile")},
-	"learner":                          {may: []string{"matrix", "dataset", "kernel", "conformal", "network", "gp", "trees", "internal/atomicfile", "internal/linalg", "internal/rng"}},
+	"learner":                          {may: []string{"matrix", "dataset", "kernel", "conformal", "network", "gp", "trees", "internal/atomicfile", "internal/linalg", "internal/rng", "internal/words"}},
 	"gp":                               {may: with(engine, "matrix", "kernel", "internal/minimise")},
 	"kernel":                           {may: with(engine, "matrix")},
 	"kernel/kerneltest":                {may: with(engine, "matrix", "kernel")},
