@@ -107,7 +107,7 @@ func TestBlendsOnADevice(t *testing.T) {
 	for _, test := range []struct {
 		learner  learner.Kind
 		labelled int
-	}{{learner.Auto, 16}, {learner.Auto, 60}, {learner.GaussianOnly, 60}} {
+	}{{learner.Auto, 16}, {learner.Auto, 60}} {
 		picked := func(ctx context.Context) *nextbatch.Result {
 			r := blendRequest(t, test.labelled)
 			r.Learner = test.learner
