@@ -277,7 +277,9 @@ func (p *Plan) warnOf(err error) {
 // warnOfLearners warns of what went wrong with candidates of a blend.
 func (p *Plan) warnOfLearners() {
 	for k := range p.model.Targets() {
-		for _, note := range p.model.Target(k).Notes() {
+		one := p.model.Target(k)
+		p.Warnings = append(p.Warnings, one.LeftOutNotes(func(row int) string { return p.Name(selection.TrainSet, row) })...)
+		for _, note := range one.Notes() {
 			if !slices.Contains(p.Warnings, note) { // networks are common to all targets
 				p.Warnings = append(p.Warnings, note)
 			}

@@ -31,6 +31,7 @@ type blend struct {
 	counts     []float64          // how many rows of the pool each R_i stands for
 	residuals  []network.Residual // not saved, nor are the deviations predicted for them
 	deviations []float64
+	leftOut    []LeftOut // not saved
 }
 
 // Candidate is what became of a learner.

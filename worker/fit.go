@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -161,7 +162,7 @@ func describe(model *learner.Model, diverged error) fitted {
 		f.ValidRMSE = append(f.ValidRMSE, errors)
 		f.Learner = append(f.Learner, model.Target(target).Choice())
 		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
-		f.Warnings = append(f.Warnings, model.Target(target).Notes()...)
+		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...), model.Target(target).LeftOutNotes(strconv.Itoa)...)
 	}
 	if diverged != nil {
 		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)
