@@ -217,7 +217,14 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 // fit fits a model. If some networks diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
-	model, err := learner.Fit(ctx, Sample(p.Rows), learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
+	sample := Sample(p.Rows)
+	if p.request.Random != nil {
+		sample.Random = make([]bool, len(p.Rows.TrainRows))
+		for i, row := range p.Rows.TrainRows {
+			sample.Random[i] = p.request.Random[row]
+		}
+	}
+	model, err := learner.Fit(ctx, sample, learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
 	switch {
 	case model != nil:
 		return model, err

@@ -93,6 +93,9 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling, Seed: o.Network.Config.Seed, shown: o.Shown}
+	if s.Random != nil {
+		t.Random = append(s.Random[:len(s.Random):len(s.Random)], make([]bool, s.ValidX.Rows)...)
+	}
 	if o.Network.Columns != nil {
 		t.Columns = ColumnsOf(o.Network.Columns)
 	}

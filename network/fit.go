@@ -72,6 +72,10 @@ type Sample struct {
 	// inputs is learnt from them, too; without them, a column that does not vary
 	// among the labelled rows is lost.
 	Unlabelled matrix.Dense[Real]
+
+	// Random says which rows of X were drawn from the pool at random, and not picked; nil means that this is
+	// unknown. Blends make their intervals by it (package learner).
+	Random []bool
 }
 
 const (
@@ -229,6 +233,7 @@ func (s Sample) check() error {
 	var found complaints
 	found.unless(s.X.Rows*s.Targets == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
 	found.unless(s.X.Rows > 0, "there are no rows to train on")
+	found.unless(s.Random == nil || len(s.Random) == s.X.Rows, "there are %d rows, and for %d it is known whether they are random", s.X.Rows, len(s.Random))
 	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
 	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d", s.ValidX.Cols, s.X.Cols)
 	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d", s.Unlabelled.Cols, s.X.Cols)
