@@ -33,10 +33,10 @@ var (
 
 const (
 	recordStart = 64   // random rows
-	recordBatch = 48   // rows of an ask
-	recordMost  = 512  // labels
-	recordRows  = 1500 // of the campaign
-	recordTest  = 1000 // rows that it may not ask for
+	recordBatch = 56   // rows of an ask
+	recordMost  = 400  // labels
+	recordRows  = 1000 // of the campaign
+	recordTest  = 500  // rows that it may not ask for
 )
 
 // knownTable is a table whose labels are all known, in random order.

@@ -34,7 +34,7 @@ type TargetStanding struct {
 	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
 	Noise    Noise     `json:"noise"`    // of repeated measurements
 	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
-	Next     *Interval `json:"next"`     // share by which the next batch lowers the RMSE
+	Next     *Interval `json:"next"`     // share by which MoreLabels, 10 % more labels, lowers the RMSE
 	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of half the present RMSE
 	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
 	Advice   Advice    `json:"advice"`
@@ -42,10 +42,10 @@ type TargetStanding struct {
 	Learners []Fitted `json:"learners,omitempty"`
 }
 
-// defaultRule is the stop rule of a campaign that has none.
-var defaultRule = StopRule{Below: 0.01}
+// defaultRule is the stop rule of a campaign that has none. docs/campaign-figures.md says how the share was chosen.
+var defaultRule = StopRule{Below: 0.02}
 
-// Standing returns where the campaign stands. The zero rule means "gain<1%". The cost
+// Standing returns where the campaign stands. The zero rule means "gain<2%". The cost
 // of a label, 0 where it is not known, is for the forecast.
 func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error) {
 	if rule == (StopRule{}) {
@@ -57,12 +57,12 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 	}
 	var names []string
 	var advice []Advice
-	outcomes, noise := s.Outcomes(), s.Noise()
+	outcomes, noise, rows := s.Outcomes(), s.Noise(), int(all.Rows-all.Failed-all.Retired)
 	for i, name := range s.Created.Targets {
 		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i], Learners: s.fitted(i)}
 		audited, heldOut := auditedOf(outcomes, i), s.heldOut(i)
 		t.Audited, t.HeldOut, t.Random = len(audited), len(latest(heldOut)), len(s.randomRows(i))
-		if err := t.estimate(slices.Concat(audited, heldOut), rule, s.Settings.batch(), costPerLabel); err != nil {
+		if err := t.estimate(slices.Concat(audited, heldOut), rule, rows, costPerLabel); err != nil {
 			return nil, fmt.Errorf("target %q: %w", name, err)
 		}
 		if rule.concerns(name) {
@@ -81,23 +81,23 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 	return all, nil
 }
 
-// estimate fills in what follows from the audit rows.
-func (t *TargetStanding) estimate(audited []Audited, rule StopRule, batch int, cost float64) error {
+// estimate fills in what follows from the audit rows, in a campaign in which that many rows can have a label.
+func (t *TargetStanding) estimate(audited []Audited, rule StopRule, rows int, cost float64) error {
 	curve, err := fitCurve(audited, t.Labels)
 	if few := (*TooFewError)(nil); errors.As(err, &few) {
-		t.Advice = rule.Judge(nil, batch)
+		t.Advice = rule.Judge(nil, rows)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	t.Curve, t.Next, t.Advice = curve, new(curve.gain(batch)), rule.Judge(curve, batch)
+	t.Curve, t.Next, t.Advice = curve, new(curve.gain()), rule.Judge(curve, rows)
 	metric, wanted := rule.Metric, rule.Below
 	if metric == "" || !rule.concerns(t.Target) {
 		metric, wanted = RMSE, curve.RMSE.Value/2
 	}
 	if wanted > 0 {
-		t.Forecast = new(curve.forecast(metric, wanted, cost))
+		t.Forecast = new(curve.forecast(metric, wanted, cost, rows))
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (s *State) heldOut(target int) (list []Audited) {
 	return list
 }
 
-// Standing returns where the campaign stands; the zero rule means "gain<1%". Nothing is
+// Standing returns where the campaign stands; the zero rule means "gain<2%". Nothing is
 // trained.
 func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, error) {
 	s, err := c.State(ctx)
