@@ -118,7 +118,7 @@ type recorder struct {
 	table  knownTable
 	told   []float64
 	tests  []string // ids of the rows that the campaign may not ask for
-	values []float64
+	labels int
 	c      *campaign.Campaign
 }
 
@@ -156,7 +156,7 @@ func (r *recorder) begin(t *testing.T) {
 				r.Waiting++
 			} else {
 				label = r.told[i]
-				r.values = append(r.values, label)
+				r.labels++
 			}
 		}
 		y.Append(label)
@@ -182,7 +182,7 @@ func (r *recorder) begin(t *testing.T) {
 func (r *recorder) ask(t *testing.T) {
 	t.Helper()
 	batch := ask(t, r.c, campaign.Ask{Exclude: r.tests})
-	one := campaign.RecordedAsk{Labels: batch.Trained}
+	one := campaign.RecordedAsk{Labels: batch.Trained, CrossFitted: batch.Chosen[0].Error}
 	for _, held := range batch.HeldOut {
 		one.HeldOut = append(one.HeldOut, campaign.RecordedError{Row: held.Row, Labels: batch.Trained * 4 / 5, Prediction: float64(held.Values[0]), Label: r.told[held.Row]})
 	}
@@ -197,27 +197,25 @@ func (r *recorder) ask(t *testing.T) {
 		}
 	}
 	one.RMSE = math.Sqrt(sum / float64(len(r.tests)))
-	var told []campaign.Entry
-	known := plausible.Learn(r.values)
+	var entries []campaign.Entry
 	for i, row := range batch.Rows {
-		p, label := row.Predictions[0], r.told[row.Row]
-		var expected *plausible.Expected
-		if p.Low != nil {
-			expected = &plausible.Expected{Value: float64(p.Value), Low: float64(*p.Low), High: float64(*p.High)}
-		}
-		if r.Look && known.Examine(label, expected) != nil {
-			r.Waiting++
-			continue
-		}
-		told = append(told, campaign.Entry{Line: i, ID: row.ID, Values: []float64{label}})
-		r.values = append(r.values, label)
-		if row.Audit {
-			one.Audited = append(one.Audited, campaign.RecordedError{Row: row.Row, Labels: batch.Trained, Prediction: float64(p.Value), Label: label})
-		}
+		entries = append(entries, campaign.Entry{Line: i, ID: row.ID, Values: []float64{r.told[row.Row]}})
 	}
-	if _, err := r.c.Tell(t.Context(), ada, campaign.Tell{Entries: told}); err != nil {
+	told, err := r.c.Tell(t.Context(), ada, campaign.Tell{Entries: entries, Accept: !r.Look})
+	if err != nil {
 		t.Fatal(err)
 	}
+	waits := map[int64]bool{}
+	for _, w := range told.Waiting {
+		waits[w.Row] = true
+	}
+	for _, row := range batch.Rows {
+		if row.Audit && !waits[row.Row] {
+			one.Audited = append(one.Audited, campaign.RecordedError{Row: row.Row, Labels: batch.Trained, Prediction: float64(row.Predictions[0].Value), Label: r.told[row.Row]})
+		}
+	}
+	r.Waiting += len(waits)
+	r.labels += len(entries) - len(waits)
 	r.Asks = append(r.Asks, one)
 }
 
@@ -252,7 +250,7 @@ func TestSoakRecordCampaigns(t *testing.T) {
 						r := &recorder{Recording: &campaign.Recording{Table: name, Learner: kind, Wrong: wrong, Look: look, Seed: seed}, table: readKnown(t, name, seed)}
 						r.told = r.table.withSlips(wrong, seed)
 						r.begin(t)
-						for most := min(recordMost, r.Rows*6/10); len(r.values) <= most; {
+						for most := min(recordMost, r.Rows*6/10); r.labels <= most; {
 							r.ask(t)
 						}
 						r.Write(t, path)

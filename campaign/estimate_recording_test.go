@@ -24,10 +24,11 @@ type Recording struct {
 
 // RecordedAsk is what one ask adds to what is known, and the truth about its model.
 type RecordedAsk struct {
-	Labels  int             `json:"labels"`
-	RMSE    float64         `json:"rmse"` // on the test rows, with their true labels
-	HeldOut []RecordedError `json:"held_out"`
-	Audited []RecordedError `json:"audited"` // rows of this ask; their labels come after it
+	Labels      int             `json:"labels"`
+	RMSE        float64         `json:"rmse"`         // on the test rows, with their true labels
+	CrossFitted float64         `json:"cross_fitted"` // of the blend, on all labelled rows, each for as many open rows as it stands for
+	HeldOut     []RecordedError `json:"held_out"`
+	Audited     []RecordedError `json:"audited"` // rows of this ask; their labels come after it
 }
 
 // RecordedError is a prediction and the label that was told, which may be wrong.
