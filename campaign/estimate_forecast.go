@@ -36,7 +36,7 @@ func (c *Curve) forecast(m Metric, wanted, costPerLabel float64, rows int) Forec
 	}
 	labels := c.labelsFor(m, wanted)
 	f.Labels = Interval{within(labels.Value), within(labels.Low), within(labels.High)}
-	if f.Labels.High > widest*f.Labels.Low {
+	if f.Labels.High > max(float64(c.Labels), widest*labels.Low) {
 		f.Labels.Value = math.Inf(1)
 	}
 	more := func(v float64) float64 { return v - float64(c.Labels) }

@@ -24,7 +24,6 @@ import (
 )
 
 var (
-	recordDir      = flag.String("record-dir", "", "folder of the recordings of TestSoakRecordCampaigns")
 	recordTables   = flag.String("record-tables", "yacht,autompg,housing,energy,concrete,airfoil,wine,gas,skillcraft,sml,parkinsons,pumadyn32nm,pol,elevators,bike,keggdirected,fried,protein,diamonds,sgemm", "tables to record")
 	recordLearners = flag.String("record-learners", "gp,trees", "learners to record")
 	recordSeeds    = flag.String("record-seeds", "0", "seeds, one campaign each")
@@ -32,7 +31,6 @@ var (
 )
 
 const (
-	recordStart = 64   // random rows
 	recordBatch = 56   // rows of an ask
 	recordMost  = 400  // labels
 	recordRows  = 1000 // of the campaign
@@ -144,14 +142,14 @@ func (r *recorder) begin(t *testing.T) {
 	for j := range columns {
 		columns[j] = dataset.NewNumeric(fmt.Sprint("v", j))
 	}
-	known := plausible.Learn(r.told[:recordStart])
+	known := plausible.Learn(r.told[:campaign.RecordStart])
 	for i, inputs := range r.table.inputs {
 		names.Append([]byte(id(i)))
 		for j, v := range inputs {
 			columns[j].Append(v)
 		}
 		label := math.NaN()
-		if i < recordStart {
+		if i < campaign.RecordStart {
 			if r.Look && known.Examine(r.told[i], nil) != nil {
 				r.Waiting++
 			} else {
@@ -224,7 +222,7 @@ func (r *recorder) ask(t *testing.T) {
 //
 //	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakRecordCampaigns -timeout 4h -record-dir /tmp/recordings
 func TestSoakRecordCampaigns(t *testing.T) {
-	if os.Getenv("NEXTBATCH_SOAK") == "" || *recordDir == "" {
+	if os.Getenv("NEXTBATCH_SOAK") == "" || *campaign.RecordDir == "" {
 		t.Skip("takes an hour or more, and a folder: -record-dir")
 	}
 	for seedText := range strings.SplitSeq(*recordSeeds, ",") {
@@ -243,7 +241,7 @@ func TestSoakRecordCampaigns(t *testing.T) {
 						if look && wrong == 0 {
 							continue // next to no true label waits
 						}
-						path := filepath.Join(*recordDir, fmt.Sprintf("%s-%s-%v-%v-%d.json", name, kind, wrong, look, seed))
+						path := filepath.Join(*campaign.RecordDir, fmt.Sprintf("%s-%s-%v-%v-%d.json", name, kind, wrong, look, seed))
 						if campaign.Recorded(path) {
 							continue
 						}

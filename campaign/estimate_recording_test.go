@@ -3,11 +3,18 @@ package campaign
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 )
+
+// RecordDir is the folder of the recordings.
+var RecordDir = flag.String("record-dir", "", "folder of the recordings of TestSoakRecordCampaigns")
+
+// RecordStart is how many random rows a recorded campaign starts with, its first ones.
+const RecordStart = 64
 
 // Recording is what a campaign on a table whose labels are all known has recorded, and the errors that its models make on
 // rows that it does not have. TestSoakRecordCampaigns writes recordings, and TestSoakStop judges rules and forecasts by them.

@@ -46,11 +46,45 @@ type TargetStanding struct {
 var defaultRule = StopRule{Below: 0.02}
 
 // Standing returns where the campaign stands. The zero rule means "gain<2%". The cost
-// of a label, 0 where it is not known, is for the forecast.
+// of a label, 0 where it is not known, is for the forecast. Labels that wait for a second look
+// do not count; the advice is given only if it would be the same if they did.
 func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error) {
 	if rule == (StopRule{}) {
 		rule = defaultRule
 	}
+	found, err := s.standing(rule, costPerLabel)
+	if waiting := s.Waiting(); err == nil && len(waiting) > 0 {
+		found.Advice, err = s.despite(waiting, found.Advice, rule)
+	}
+	return found, err
+}
+
+// mostDeciding is how many of the labels that wait are tried one by one.
+const mostDeciding = 20
+
+// despite returns advice that was found without the labels that wait for a second look if it is the same with them.
+// Otherwise it is too early to tell, because of a label that would change it alone or of all together.
+func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advice, error) {
+	with, err := s.withWaiting(waiting...).standing(rule, 0)
+	if err != nil || with.Advice.Verdict == without.Verdict {
+		return without, err
+	}
+	advice := Advice{Verdict: TooEarly, Because: fmt.Sprintf("%d labels wait for a second look: without them the advice would be %q, with them %q; together they decide", len(waiting), without.Verdict, with.Advice.Verdict)}
+	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
+		one, err := s.withWaiting(w).standing(rule, 0)
+		if err != nil {
+			return advice, err
+		}
+		if one.Advice.Verdict != without.Verdict {
+			advice.Because = fmt.Sprintf("the label of %s, %.7g, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID, float64(w.Value), without.Verdict, one.Advice.Verdict)
+			break
+		}
+	}
+	return advice, nil
+}
+
+// standing is Standing without a look at the labels that wait.
+func (s *State) standing(rule StopRule, costPerLabel float64) (*Standing, error) {
 	all := &Standing{Counts: s.Counts(), Rule: rule}
 	if s.Settings.Learner.Blends() {
 		all.Learner = s.Settings.Learner
