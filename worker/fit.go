@@ -37,6 +37,7 @@ type fitted struct {
 	ValidRMSE [][]nextbatch.Float `json:"valid_rmse"` // of each network, for each target
 	Best      []int               `json:"best_epochs"`
 	Intervals string              `json:"intervals"`
+	Advised   int                 `json:"advised_folds"` // that intervals should have had, and have not; 0 if they are as they should be
 	Learner   []string            `json:"learner"` // what was chosen for each target, and why
 	// Candidates are what was tried for each target; empty for a network alone.
 	Candidates [][]learner.Candidate `json:"candidates"`
@@ -79,6 +80,9 @@ func (c *call) fit() (any, error) {
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
 	about := describe(model, err)
 	about.Warnings = append(about.Warnings, s.warnings...)
+	if !body.Learner.Blends() && options.Network.Folds == 0 {
+		about.Advised = network.DefaultFolds(s.X.Rows)
+	}
 	return about, nil
 }
 
@@ -155,7 +159,7 @@ func (b fitBody) check() error {
 	switch blends := b.Learner.Blends(); {
 	case networks && blends && b.Learner != learner.Auto:
 		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
-	case blends && (b.Folds != nil || b.Holdout != nil):
+	case blends && (b.Folds != nil && *b.Folds != 0 || b.Holdout != nil):
 		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:
 		return refuse("learners are candidates beside others: choose the learner %s", learner.Auto)

@@ -32,7 +32,7 @@ def data(rng):
 
 def test_it_learns(data):
     X, y = data
-    model = Regressor(learner="network", hidden=(64, 64), random_state=0).fit(X[:200], y[:200])
+    model = Regressor(learner="network", hidden=(64, 64), folds=None, random_state=0).fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.9
     mean, std, low, high = model.predict(X[200:], return_std=True, return_interval=True)
     np.testing.assert_array_equal(mean, model.predict(X[200:]))
@@ -90,7 +90,7 @@ def test_several_targets(data):
 
 def test_a_column_far_from_zero(near_and_far):
     near, far, y = near_and_far
-    models = [Regressor(learner="network", hidden=(16,), epochs=60, random_state=1).fit(x[:40], y[:40]) for x in (near, far)]
+    models = [Regressor(learner="network", hidden=(16,), epochs=60, folds=5, random_state=1).fit(x[:40], y[:40]) for x in (near, far)]
     assert models[1].score(far, y) > 0.9
     want, got = (m.predict(x, return_interval=True) for m, x in zip(models, (near, far), strict=True))
     np.testing.assert_array_equal(got, want)
