@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _learners, _tables, _worker
+from . import _html, _learners, _tables, _worker
 from ._batch import Batch, from_answer
 from ._errors import DataError, NextbatchWarning, RequestError
 from ._progress import reporter
@@ -56,7 +56,7 @@ def select(
     ensemble: int = 0,
     threads: int = 0,
     max_memory: int | None = None,
-    plot: bool = False,
+    plot: bool | None = None,
     progress: ProgressArgument = False,
     random_state: Any = None,
 ) -> Batch:
@@ -127,8 +127,8 @@ def select(
         How many threads to use; 0 means all cores. The batch does not depend on it.
     max_memory : int, optional
         The most memory of the machine to use, in bytes; without it, what is available.
-    plot : bool
-        Compute what `Batch.plot` draws.
+    plot : bool, optional
+        Compute what `Batch.plot` draws. None, the default, means only in a notebook, which shows it beside the picks.
     progress : bool or callable
         True shows a bar, by tqdm. A function is called with the stage, the number of steps that are
         done, and how many there are; an exception that it raises cancels the selection.
@@ -213,7 +213,7 @@ def select_features(
     exclude: Iterable[int] = (),
     threads: int = 0,
     max_memory: int | None = None,
-    plot: bool = False,
+    plot: bool | None = None,
     progress: ProgressArgument = False,
     random_state: Any = None,
 ) -> Batch:
@@ -291,14 +291,14 @@ def network(hidden: Sequence[int] | None, activation: str | None, epochs: int | 
     return {"hidden": widths, "activation": activation, "epochs": epochs, "ensemble": ensemble}
 
 
-def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool) -> dict[str, Any]:
+def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool | None) -> dict[str, Any]:
     """Return the settings that both selections have."""
     for name, value in (("n", n), ("threads", threads)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
             raise RequestError(f"{name} must be a whole number that is not negative, not {value!r}")
     return {
         "n": int(n), "method": method or "", "seed": seed, "threads": int(threads),
-        "max_memory": max_memory or 0, "plot": bool(plot),
+        "max_memory": max_memory or 0, "plot": _html.in_notebook() if plot is None else bool(plot),
     }  # fmt: skip
 
 
