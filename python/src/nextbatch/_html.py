@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 _SHOWN = 10  # picks in the table
-_DOTS = 400  # of each kind on the map
+_DOTS = 300  # of each kind on the map
 _WIDTH, _HEIGHT, _MARGIN = 320, 240, 12
 
 
@@ -56,7 +56,7 @@ def batch(picks: Any) -> str:
     headers += ["prediction", "reason"] if predicted else ["reason"]
     left = len(picks) - len(rows)
     more = f"{left} more: to_frame() has all" if left else ""
-    title = f"<p><b>{len(picks)} rows to label next</b>, the most useful first, by {escape(picks.method)}</p>"
+    title = f"<p><b>{len(picks)} {'row' if len(picks) == 1 else 'rows'} to label next</b>, the most useful first, by {escape(picks.method)}</p>"
     parts = table(headers, rows, more) + (map_of(picks._places, len(rows)) if picks._places else "")
     return f'<div>{title}<div style="display:flex;flex-wrap:wrap;gap:1.5em">{parts}</div></div>'
 

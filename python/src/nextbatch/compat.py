@@ -157,8 +157,9 @@ class SelectionMethod:
         pool = self.pool_features.get_feature_matrix()
         train = None if self.train_features is None else self.train_features.get_feature_matrix()
         method = spec(self._method, [], self._settings(pool))
-        arrays = [None if m is None else m.detach().cpu().numpy() for m in (train, pool)]
-        batch = select_features(*arrays, int(batch_size), method, seed=int(self.config.get("seed", torch.randint(2**31, (1,)).item())))
+        labelled, candidates = (None if m is None else m.detach().cpu().numpy() for m in (train, pool))
+        seed = int(self.config.get("seed", torch.randint(2**31, (1,)).item()))
+        batch = select_features(labelled, candidates, int(batch_size), method, seed=seed)
         self.status = "; ".join(batch.warnings) or None
         return _rows(batch, self._method).to(pool.device)
 
