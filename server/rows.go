@@ -103,13 +103,36 @@ func detail(v *campaign.View, at int) Row {
 	return d
 }
 
-// RowHistory is a row with its reason and predictions from when it was handed out.
+// RowHistory is a row with its measurements, and its reason and predictions from when it was handed out.
 type RowHistory struct {
 	Row
-	Ask         int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
-	Person      string                           `json:"person,omitempty" doc:"who asked"`
-	Reason      string                           `json:"reason,omitempty" doc:"why it was picked"`
-	Predictions map[string]*nextbatch.Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+	Measurements []Measurement                    `json:"measurements" doc:"the oldest first; the label is their mean or, by the settings, the last"`
+	Ask          int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
+	Person       string                           `json:"person,omitempty" doc:"who asked"`
+	Reason       string                           `json:"reason,omitempty" doc:"why it was picked"`
+	Predictions  map[string]*nextbatch.Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+}
+
+// Measurement is one measurement of a row.
+type Measurement struct {
+	Event  int64              `json:"event" doc:"number of its event"`
+	Time   time.Time          `json:"time"`
+	Person string             `json:"person,omitempty" doc:"who told it"`
+	Values map[string]float64 `json:"values" doc:"by target; absent where there is none"`
+}
+
+func measurementsOf(v *campaign.View, row int64) []Measurement {
+	list := []Measurement{}
+	for _, m := range v.Measurements(row) {
+		values := map[string]float64{}
+		for t, target := range v.Created.Targets {
+			if !math.IsNaN(m.Values[t]) {
+				values[target] = m.Values[t]
+			}
+		}
+		list = append(list, Measurement{m.Seq, m.Time, m.Person, values})
+	}
+	return list
 }
 
 func (s *Server) getRow(ctx context.Context, in *struct {
@@ -123,7 +146,7 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 	if !v.Exists(in.Row) {
 		return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no row %d", in.Row))
 	}
-	h := RowHistory{Row: detail(v, v.At(in.Row))}
+	h := RowHistory{Row: detail(v, v.At(in.Row)), Measurements: measurementsOf(v, in.Row)}
 	ask, asked := v.AskOf(in.Row)
 	if asked == nil {
 		return answer(h, nil)

@@ -234,6 +234,7 @@ export interface Job {
 }
 
 export interface LogEvent {
+  changes?: SettingChange[] // what it changed in the settings
   detail: Record<string, unknown> // the entry as it is stored
   event: number // its number, from 1
   kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'settings' | 'undone'
@@ -247,6 +248,13 @@ export interface LogEvent {
 export interface Measured {
   id: string // of the row
   values: Record<string, number> // by target
+}
+
+export interface Measurement {
+  event: number // number of its event
+  person?: string // who told it
+  time: string
+  values: Record<string, number> // by target; absent where there is none
 }
 
 export interface Noise {
@@ -372,6 +380,7 @@ export interface RowHistory {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measurements: Measurement[] // the oldest first; the label is their mean or, by the settings, the last
   person?: string // who asked
   predictions?: Record<string, Prediction> // by target, made before the label came; only of rows that have one, so that no prediction can steer a label
   reason?: string // why it was picked
@@ -400,6 +409,12 @@ export interface Session {
   role: 'viewer' | 'labeller' | 'owner'
 }
 
+export interface SettingChange {
+  from: unknown // null: it had its default
+  setting: string // its name in the JSON of settings, with dots between the names of objects and their parts
+  to: unknown // null: it has its default
+}
+
 export interface Settings {
   audit?: number
   batch?: number
@@ -410,7 +425,7 @@ export interface Settings {
   group_is_input?: boolean
   keep?: string[]
   latest?: boolean
-  learner?: string
+  learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
   members?: number
   missing?: string
