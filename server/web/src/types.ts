@@ -508,3 +508,4 @@ export interface UndoRequest {
 // What settings mean that a campaign does not have.
 export const defaultBatch = 32
 export const defaultAudit = 0.125
+export const defaultLease = '168h0m0s'
