@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -41,6 +40,9 @@ type fitted struct {
 func (c *call) fit() (any, error) {
 	body := fitBody{Choice: network.DefaultChoice(), Learner: learner.Auto}
 	if err := c.read(&body); err != nil {
+		return nil, err
+	}
+	if err := c.checkLearner(body.Learner, body.Choice); err != nil {
 		return nil, err
 	}
 	if err := body.check(); err != nil {
@@ -86,16 +88,9 @@ func (c *call) fit() (any, error) {
 	return about, nil
 }
 
-// check reports what is wrong with the learner.
+// check reports settings that do not go with the learner.
 func (b fitBody) check() error {
-	if err := b.Learner.Check("learner"); err != nil {
-		return refuse("%v", err)
-	}
-	usual := network.DefaultChoice()
-	networks := b.Members > 1 || b.Epochs != usual.Epochs || b.Activation != usual.Activation || b.Hidden != nil && !slices.Equal(b.Hidden, usual.Hidden)
 	switch blends := b.Learner.Blends(); {
-	case networks && blends && b.Learner != learner.Auto:
-		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
 	case blends && (b.Folds != nil || b.Holdout != nil):
 		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:
