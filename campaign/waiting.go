@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/plausible"
 )
 
@@ -56,21 +55,12 @@ func (m Measurement) counts() bool {
 	return false
 }
 
-// why says in words why a number waits.
-func why(value float64, d *plausible.Doubt) string {
-	text := fmt.Sprintf("%s; expected %s to %s", words.Number(value), words.Number(d.Low), words.Number(d.High))
-	if d.Slip != "" {
-		text += "; " + d.Slip
-	}
-	return text
-}
-
 // waiting lists the numbers of a measurement that wait.
 func (m *Measurement) waiting(of RowRef, targets []string) (list []Waiting) {
 	for target := range m.Values {
 		if m.waits(target) {
 			value, doubt := m.Values[target], m.Doubts[target]
-			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, why(value, doubt)})
+			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, doubt.Words(value)})
 		}
 	}
 	return list
@@ -193,20 +183,26 @@ type knownLabels struct {
 
 // look gives labels a second look as they arrive, and puts its doubts into them.
 func (c *Campaign) look(s *State, labels []Label) {
-	known := c.labelsSoFar(s, labels)
-	for i := range labels {
-		l := &labels[i]
-		for target, v := range l.Values {
-			doubt := known[target].Examine(float64(v), s.expected(l.Row, target))
-			if doubt == nil {
-				continue
-			}
-			if l.Doubts == nil {
-				l.Doubts = make([]*plausible.Doubt, len(l.Values))
-			}
-			l.Doubts[target] = doubt
+	for target, known := range c.labelsSoFar(s, labels) {
+		arrived := make([]plausible.Arrived, len(labels))
+		for i, l := range labels {
+			arrived[i] = plausible.Arrived{Row: l.ID, Value: float64(l.Values[target]), Expected: s.expected(l.Row, target)}
+		}
+		for i, doubt := range known.ExamineAll(arrived) {
+			labels[i].doubt(target, doubt)
 		}
 	}
+}
+
+// doubt makes the number of a target wait, unless there is no doubt.
+func (l *Label) doubt(target int, d *plausible.Doubt) {
+	if d == nil {
+		return
+	}
+	if l.Doubts == nil {
+		l.Doubts = make([]*plausible.Doubt, len(l.Values))
+	}
+	l.Doubts[target] = d
 }
 
 // expected returns what the last ask of a row predicted, nil if there was no prediction with an interval.
