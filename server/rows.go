@@ -18,7 +18,7 @@ import (
 // Row is a row with its inputs and its labels.
 type Row struct {
 	campaign.RowRef
-	Status   string                `json:"status" enum:"open,asked,labelled,failed,retired"`
+	Status   string                `json:"status" enum:"open,asked,waiting,labelled,failed,retired"`
 	Inputs   map[string]wire.Value `json:"inputs" doc:"by column; null where a value is missing"`
 	Labels   map[string]*float64   `json:"labels" doc:"by target; null where there is none"`
 	LeaseEnd *time.Time            `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
@@ -106,6 +106,7 @@ func detail(v *campaign.View, at int) Row {
 // RowHistory is a row with its measurements, and its reason and predictions from when it was handed out.
 type RowHistory struct {
 	Row
+	Waiting      []campaign.Waiting               `json:"waiting" doc:"numbers of its measurements that wait for a second look; its labels are without them"`
 	Measurements []Measurement                    `json:"measurements" doc:"the oldest first; the label is their mean or, by the settings, the last"`
 	Ask          int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
 	Person       string                           `json:"person,omitempty" doc:"who asked"`
@@ -146,13 +147,18 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 	if !v.Exists(in.Row) {
 		return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no row %d", in.Row))
 	}
-	h := RowHistory{Row: detail(v, v.At(in.Row)), Measurements: measurementsOf(v, in.Row)}
+	h := RowHistory{Row: detail(v, v.At(in.Row)), Waiting: []campaign.Waiting{}, Measurements: measurementsOf(v, in.Row)}
+	for _, w := range v.Waiting() {
+		if w.Row == in.Row {
+			h.Waiting = append(h.Waiting, w)
+		}
+	}
 	ask, asked := v.AskOf(in.Row)
 	if asked == nil {
 		return answer(h, nil)
 	}
 	h.Ask, h.Person = ask.Ask, ask.Person
-	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); h.Status == string(campaign.StatusLabelled) {
+	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); len(h.Measurements) > 0 {
 		h.Predictions = wire.Predictions(v.Created.Targets, asked.Predictions)
 	} else {
 		h.Reason = unsteered(h.Reason)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -21,6 +22,10 @@ func (s *Server) tellRoutes() {
 		OperationID: "correct", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/corrections", Summary: "Replace labels; those of others take the role owner",
 		MaxBodyBytes: listBody,
 	}, s.correct)
+	route(s, Labeller, huma.Operation{
+		OperationID: "confirm", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/confirmations", Summary: "Confirm labels that wait for a second look",
+		MaxBodyBytes: listBody,
+	}, s.confirm)
 	route(s, Labeller, huma.Operation{
 		OperationID: "fail", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/failures", Summary: "Report rows that could not be labelled",
 		MaxBodyBytes: listBody,
@@ -91,7 +96,7 @@ func (s *Server) mayCorrect(ctx context.Context, in *tellInput) error {
 	for _, m := range in.Body.Rows {
 		wanted[m.ID] = true
 	}
-	for _, ref := range state.With(campaign.StatusLabelled) {
+	for _, ref := range slices.Concat(state.With(campaign.StatusLabelled), state.With(campaign.StatusWaiting)) {
 		if !wanted[ref.ID] {
 			continue
 		}
@@ -102,6 +107,14 @@ func (s *Server) mayCorrect(ctx context.Context, in *tellInput) error {
 		}
 	}
 	return nil
+}
+
+func (s *Server) confirm(ctx context.Context, in *IDs) (*output[wire.Changed], error) {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	return changedOf(c.Confirm(ctx, in.by(ctx), in.Body.IDs, in.Body.Reason))
 }
 
 func (s *Server) fail(ctx context.Context, in *struct {
