@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong
+from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Waiting, Wrong
 from ._batch import Batch
 from ._binary import version as _version
 from ._campaign import Campaign
@@ -54,6 +54,7 @@ __all__ = [
     "ServiceError",
     "Status",
     "Told",
+    "Waiting",
     "TooLittleMemoryError",
     "WorkerError",
     "Wrong",
