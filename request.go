@@ -45,9 +45,11 @@ type Request struct {
 
 	TargetColumns []string // hold the labels; a row with a label in any of them is a labelled row
 	tables.Columns
-	IDColumn     string         // names the rows; without it they are numbered from 0
-	RandomColumn string         // marks the labelled rows that were drawn from the pool at random: see Metrics.PoolRMSE
-	Missing      tables.Missing // how missing inputs are handled
+	IDColumn     string // names the rows; without it they are numbered from 0
+	RandomColumn string // marks the labelled rows that were drawn from the pool at random: see Metrics.PoolRMSE
+	// Random says the same of each row of Table, for callers that know it without a column. Intervals rely on these rows.
+	Random  []bool
+	Missing tables.Missing // how missing inputs are handled
 
 	// Spec is the method. The zero value means spec.Default; lcmd with OwnFeatures; and
 	// lcmd on the inputs as long as too few rows have a label to train a network.

@@ -17,7 +17,7 @@ import (
 
 // Sample returns rows of tables as a network is fitted to them.
 func Sample(r *tables.Rows) network.Sample {
-	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool}
+	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool, Random: r.Random}
 }
 
 // NewProblem returns rows of tables as a problem to select from. They are scaled as the

@@ -45,7 +45,7 @@ time: no row is handed out twice. A store can hold many campaigns; --campaign na
 one of them.`,
 	}
 	c.AddCommand(newCampaignNew(), newCampaignAdd(), newCampaignSettings(), newCampaignAsk(), newCampaignPredict(),
-		newCampaignTell(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
+		newCampaignTell(), newCampaignConfirm(), newCampaignAudit(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
 		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignExport(), newCampaignImport(), newCampaignRun())
 	return c
 }

@@ -343,6 +343,9 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 			p.progress.warn(w)
 		}
 		p.progress.say("%d open rows, by a %s with %d labels", len(predicted.Rows), modelWord(predicted.Learner), predicted.Trained)
+		for i, how := range predicted.Intervals {
+			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
+		}
 		t, err := predictedTable(s, predicted)
 		if err != nil {
 			return err
