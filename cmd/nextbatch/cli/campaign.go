@@ -18,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -206,6 +207,18 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 			return "campaign settings " + flagOf(field)
 		},
 	}
+}
+
+// sayDevice says which part of the model of a campaign a device computes.
+func (f *campaignFlags) sayDevice(ctx context.Context, c *campaign.Campaign) error {
+	if device.Of(ctx) == nil {
+		return nil
+	}
+	s, err := c.State(ctx)
+	if err == nil {
+		f.progress.sayDevice(ctx, s.Settings.Learner)
+	}
+	return err
 }
 
 // namedRows returns the ids that arguments name: by themselves, or @FILE with one per line,
