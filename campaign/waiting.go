@@ -180,11 +180,11 @@ func (r *rowState) confirm() {
 	}
 }
 
-// withWaiting returns the state in which all that waits counts, as if it had been confirmed.
-func (s *State) withWaiting() *State {
+// withWaiting returns the state in which labels that wait count, as if they had been confirmed.
+func (s *State) withWaiting(waiting ...Waiting) *State {
 	all := *s
 	all.by = &edit{}
-	for _, w := range s.Waiting() {
+	for _, w := range waiting {
 		all.update(w.RowRef, (*rowState).confirm)
 	}
 	all.by = nil

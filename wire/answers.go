@@ -75,6 +75,8 @@ type LogEvent struct {
 	Undone  bool              `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
 	Rows    []campaign.RowRef `json:"rows" doc:"rows that it names"`
 	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`
+	// Changes is absent for all but events of settings.
+	Changes []campaign.SettingChange `json:"changes,omitempty" doc:"what it changed in the settings"`
 }
 
 // Events returns at most most entries of the log, beginning after the given one.
@@ -87,6 +89,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 	if err != nil {
 		return nil, err
 	}
+	changes := s.SettingsChanges(log)
 	log = log[min(max(after, 0), int64(len(log))):]
 	list := []LogEvent{}
 	for _, e := range log[:min(most, len(log))] {
@@ -94,7 +97,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail})
+		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail, changes[e.Seq]})
 	}
 	return list, nil
 }

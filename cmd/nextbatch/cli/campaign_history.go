@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -48,6 +49,7 @@ func printHistory(ctx context.Context, c *campaign.Campaign, row string, asJSON 
 	if err != nil {
 		return err
 	}
+	changes := s.SettingsChanges(log)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if !asJSON {
 		fmt.Fprintln(w, "event\ttime\tperson\twhat")
@@ -66,7 +68,7 @@ func printHistory(ctx context.Context, c *campaign.Campaign, row string, asJSON 
 			}
 			continue
 		}
-		what := eventWords(e)
+		what := eventWords(e) + changesText(changes[e.Seq])
 		if s.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
@@ -106,6 +108,27 @@ func eventWords(e campaign.Event) string {
 		return eventName(e.Undone.Seq) + " undone" + because(e.Undone.Reason)
 	}
 	return string(e.Kind())
+}
+
+// changesText lists what an event changed in the settings.
+func changesText(changes []campaign.SettingChange) string {
+	var list []string
+	for _, c := range changes {
+		list = append(list, fmt.Sprintf("%s %s → %s", c.Setting, settingText(c.From), settingText(c.To)))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
+}
+
+// settingText returns a setting as JSON has it.
+func settingText(v any) string {
+	if v == nil {
+		return "default"
+	}
+	text, _ := json.Marshal(v) // it comes from JSON
+	return string(text)
 }
 
 // doubtsText names the rows of labels that had to wait for a second look.
