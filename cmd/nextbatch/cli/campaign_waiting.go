@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,20 @@ func (f *campaignFlags) warnWaiting(address string, list []campaign.Waiting) {
 	f.progress.say("%s", whatToDo(address, list))
 }
 
+// warnUnlikely warns of labels that a table came with and that are far from the others.
+func (f *campaignFlags) warnUnlikely(address string, list []campaign.Waiting) {
+	if len(list) == 0 {
+		return
+	}
+	for _, w := range list[:min(mostWaiting, len(list))] {
+		f.progress.warn(fmt.Sprintf("the label of row %q looks like a slip: %s", w.ID, waitingText(w)))
+	}
+	if more := len(list) - mostWaiting; more > 0 {
+		f.progress.warn(fmt.Sprintf("%s like a slip", words.Count(more, "more label looks", "more labels look")))
+	}
+	f.progress.say("the campaign counts and learns from such labels; if one is wrong, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
+}
+
 // waitingText is why a label waits, after the name of its target.
 func waitingText(w campaign.Waiting) string { return w.Target + " " + w.Why }
 
@@ -62,8 +77,11 @@ func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
 	if len(list) == 0 {
 		return nil
 	}
-	lines = append(lines, fmt.Sprintf("%s for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected",
-		words.Count(len(list), "label waits", "labels wait"), ageText(now.Sub(list[0].Since))))
+	text := "1 label has waited for a second look for %s; nothing learns from it before it is confirmed or corrected"
+	if n := len(list); n > 1 {
+		text = strconv.Itoa(n) + " labels wait for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected"
+	}
+	lines = append(lines, fmt.Sprintf(text, ageText(now.Sub(list[0].Since))))
 	for _, w := range list[:min(mostWaiting, len(list))] {
 		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person), waitingText(w)))
 	}
