@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -47,5 +48,54 @@ func TestRowsStandForThePool(t *testing.T) {
 	}
 	if v := stand(sample(300, 0.5)); v != nil && (slices.Max(v) > 2 || slices.Min(v) < 0.5 || math.IsNaN(v[0])) {
 		t.Errorf("random rows stand for %.2f to %.2f", slices.Min(v), slices.Max(v))
+	}
+}
+
+// TestIntervalsRelyOnRandomRows: where enough labelled rows are known to be random, the others count a quarter of what they stand for, and
+// the intervals are those of the random rows, not of the harder ones that were picked.
+func TestIntervalsRelyOnRandomRows(t *testing.T) {
+	s := made(120)
+	s.Random = make([]bool, 120)
+	r := rng.New(9, "learner: picked rows")
+	for i := range s.Y {
+		if s.Random[i] = i%2 == 0; !s.Random[i] {
+			s.Y[i] += 2 * r.NormFloat64() // picked where labels are noisy
+		}
+	}
+	wide := s
+	wide.Random = nil
+	length := func(s network.Sample) (float64, *Model) {
+		m := fit(t, t.Context(), s, Process{})
+		low, high, err := m.PredictInterval(t.Context(), s.Unlabelled, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return high[0] - low[0], m
+	}
+	short, m := length(s)
+	long, unknown := length(wide)
+	if how := m.Intervals(); how.Random != 60 || unknown.Intervals().Random != 0 || !strings.Contains(how.String(), "in 5 folds (of which 60 were drawn at random and count most)") {
+		t.Errorf("the intervals: %v; unknown: %v", how, unknown.Intervals())
+	}
+	if !(short < 0.85*long) {
+		t.Errorf("the length is %v with random rows, and %v if they are not known", short, long)
+	}
+	raw, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Model
+	if err := back.UnmarshalBinary(raw); err != nil || back.Intervals() != m.Intervals() {
+		t.Errorf("the loaded model says %v, %v", back.Intervals(), err)
+	}
+	few := s
+	few.Random = make([]bool, 120)
+	few.Random[0] = true
+	if got, one := length(few); got != long || one.Intervals().Random != 0 {
+		t.Errorf("one random row changes the length from %v to %v", long, got)
+	}
+	few.Random = few.Random[:100]
+	if _, err := Fit(t.Context(), few, Options{Kind: GaussianOnly}); err == nil || !strings.Contains(err.Error(), "for 100 it is known") {
+		t.Errorf("the error of too short a list is %v", err)
 	}
 }
