@@ -54,6 +54,8 @@ type Intervals struct {
 	// Random is how many of the rows were drawn at random, and count more than the others; 0 means that all count alike, or as
 	// many rows of the pool as they stand for.
 	Random int `json:"random,omitempty"`
+	// Outside is how many of the rows some models of a blend did not hold out, so that the others judge them.
+	Outside int `json:"outside,omitempty"`
 
 	// ConstantScore and AdaptiveScore are the mean interval scores, for a coverage of
 	// 0.9, of constant intervals and of those with the best floor. Both are 0 where
