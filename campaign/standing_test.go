@@ -154,7 +154,7 @@ func TestHeldOutRows(t *testing.T) {
 		t.Fatalf("%+v", y)
 	}
 	// A label that is corrected is the label of the prediction from before.
-	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(fmt.Sprintf("r%03d", first.HeldOut[0].Row), 1e4)}); err != nil {
+	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(fmt.Sprintf("r%03d", first.HeldOut[0].Row), 1e4), Accept: true}); err != nil {
 		t.Fatal(err)
 	}
 	if now := standing(t, c, campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 100*y.Curve.RMSE.Value) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -38,7 +39,7 @@ type fitted struct {
 	Best      []int               `json:"best_epochs"`
 	Intervals string              `json:"intervals"`
 	Advised   int                 `json:"advised_folds"` // that intervals should have had, and have not; 0 if they are as they should be
-	Learner   []string            `json:"learner"` // what was chosen for each target, and why
+	Learner   []string            `json:"learner"`       // what was chosen for each target, and why
 	// Candidates are what was tried for each target; empty for a network alone.
 	Candidates [][]learner.Candidate `json:"candidates"`
 	Warnings   []string              `json:"warnings"`
@@ -47,6 +48,9 @@ type fitted struct {
 func (c *call) fit() (any, error) {
 	body := fitBody{Choice: network.DefaultChoice(), Learner: learner.Auto, inputTable: inputTable{Missing: tables.ImputeMissing.String()}}
 	if err := c.read(&body); err != nil {
+		return nil, err
+	}
+	if err := c.checkLearner(body.Learner, body.Choice); err != nil {
 		return nil, err
 	}
 	if err := body.check(); err != nil {
@@ -149,16 +153,9 @@ func (c *call) inputs(from inputTable) (t tables.Tables, err error) {
 	return t, nil
 }
 
-// check reports what is wrong with the learner.
+// check reports settings that do not go with the learner.
 func (b fitBody) check() error {
-	if err := b.Learner.Check("learner"); err != nil {
-		return refuse("%v", err)
-	}
-	usual := network.DefaultChoice()
-	networks := b.Members > 1 || b.Epochs != usual.Epochs || b.Activation != usual.Activation || b.Hidden != nil && !slices.Equal(b.Hidden, usual.Hidden)
 	switch blends := b.Learner.Blends(); {
-	case networks && blends && b.Learner != learner.Auto:
-		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
 	case blends && (b.Folds != nil && *b.Folds != 0 || b.Holdout != nil):
 		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:
@@ -224,7 +221,7 @@ func describe(model *learner.Model, diverged error) fitted {
 		f.ValidRMSE = append(f.ValidRMSE, errors)
 		f.Learner = append(f.Learner, model.Target(target).Choice())
 		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
-		f.Warnings = append(f.Warnings, model.Target(target).Notes()...)
+		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...), model.Target(target).LeftOutNotes(strconv.Itoa)...)
 	}
 	if diverged != nil {
 		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)

@@ -87,9 +87,9 @@ func eventWords(e campaign.Event) string {
 	case e.Asked != nil:
 		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, rowsWords(len(e.Asked.Rows)), e.Asked.Spec, leaseText(e.Asked.LeaseEnd))
 	case e.Told != nil:
-		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e)
+		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e) + doubtsText(e.Told)
 	case e.Corrected != nil:
-		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e)
+		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e) + doubtsText(e.Corrected)
 	case e.Failed != nil && e.Failed.Again:
 		return rowsWords(len(e.Failed.Rows)) + " failed, to be tried again: " + idsOf(e) + because(e.Failed.Reason)
 	case e.Failed != nil:
@@ -98,12 +98,28 @@ func eventWords(e campaign.Event) string {
 		return rowsWords(len(e.Returned.Rows)) + " returned: " + idsOf(e) + because(e.Returned.Reason)
 	case e.Retired != nil:
 		return rowsWords(len(e.Retired.Rows)) + " retired: " + idsOf(e) + because(e.Retired.Reason)
+	case e.Confirmed != nil:
+		return "labels of " + rowsWords(len(e.Confirmed.Rows)) + " confirmed: " + idsOf(e) + because(e.Confirmed.Reason)
 	case e.Settings != nil:
 		return "settings changed"
 	case e.Undone != nil:
 		return eventName(e.Undone.Seq) + " undone" + because(e.Undone.Reason)
 	}
 	return string(e.Kind())
+}
+
+// doubtsText names the rows of labels that had to wait for a second look.
+func doubtsText(t *campaign.Told) string {
+	var ids []string
+	for _, l := range t.Labels {
+		if l.Doubts != nil {
+			ids = append(ids, l.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s for a second look: %s", words.Count(len(ids), "waits", "wait"), words.Some(ids))
 }
 
 func rowsWords(n int) string { return words.Count(n, "row", "rows") }
