@@ -32,7 +32,7 @@ def number(value: float, within: float = 0.0) -> str:
         return f"{value:.4g}"
     decimals = max(0, 3 - math.floor(math.log10(size)) if within <= 0 else 1 - math.floor(math.log10(within)))
     text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if decimals else text
+    return text.rstrip("0").rstrip(".") if decimals and within <= 0 else text
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], more: str) -> str:
