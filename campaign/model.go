@@ -181,6 +181,9 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 	})
 	if set.Learner.Blends() {
 		fmt.Fprintln(hash, "learner", set.Learner)
+		if set.RandomStart { // the intervals depend on it
+			fmt.Fprintln(hash, "random start")
+		}
 	}
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))
@@ -284,6 +287,7 @@ func floats(list []float64) []nextbatch.Float {
 type Predicted struct {
 	Rows        []RowRef
 	Predictions [][]nextbatch.Prediction // of each target; nil for a row without inputs
+	Intervals   []nextbatch.Intervals    // how those of each target were made
 	Learner     learner.Kind             // what predicted
 	Trained     int                      // labelled rows that the model was fitted to
 	Model       string                   // its fingerprint
@@ -355,6 +359,9 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	p.Trained, p.Warnings = plan.Labelled, plan.Warnings
+	for target := range plan.Model().Targets() {
+		p.Intervals = append(p.Intervals, nextbatch.DescribeIntervals(plan.Model().Target(target).Intervals()))
+	}
 	for _, at := range rows.open {
 		p.Rows = append(p.Rows, rows.ref(at))
 	}

@@ -32,9 +32,9 @@ type Counts struct {
 	Open     int64 `json:"open"`
 	Asked    int64 `json:"asked"`
 	Labelled int64 `json:"labelled"`
-	Waiting  int64 `json:"waiting" doc:"rows whose labels all wait for a second look"`
 	Failed   int64 `json:"failed"`
 	Retired  int64 `json:"retired"`
+	Waiting  int64 `json:"waiting" doc:"rows whose labels all wait for a second look"`
 }
 
 // State is what follows from a log at one moment. It keeps nothing about rows that

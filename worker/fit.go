@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
@@ -156,7 +157,7 @@ func describe(model *learner.Model, diverged error) fitted {
 		f.ValidRMSE = append(f.ValidRMSE, errors)
 		f.Learner = append(f.Learner, model.Target(target).Choice())
 		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
-		f.Warnings = append(f.Warnings, model.Target(target).Notes()...)
+		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...), model.Target(target).LeftOutNotes(strconv.Itoa)...)
 	}
 	if diverged != nil {
 		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)

@@ -111,6 +111,7 @@ func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer
 		if err != nil {
 			return err
 		}
+		r.progress.sayDevice(ctx, state.Settings.Learner)
 		counts := state.Counts()
 		how.Oracle, how.Report = command.Label, r.reporter(cmp.Or(how.MaxLabels, counts.Rows-counts.Failed-counts.Retired))
 		result, err := c.Run(ctx, how)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,8 +63,11 @@ func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
 	if len(list) == 0 {
 		return nil
 	}
-	lines = append(lines, fmt.Sprintf("%s for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected",
-		words.Count(len(list), "label waits", "labels wait"), ageText(now.Sub(list[0].Since))))
+	text := "1 label has waited for a second look for %s; nothing learns from it before it is confirmed or corrected"
+	if n := len(list); n > 1 {
+		text = strconv.Itoa(n) + " labels wait for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected"
+	}
+	lines = append(lines, fmt.Sprintf(text, ageText(now.Sub(list[0].Since))))
 	for _, w := range list[:min(mostWaiting, len(list))] {
 		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person), waitingText(w)))
 	}

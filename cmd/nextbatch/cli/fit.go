@@ -41,6 +41,7 @@ type fitting struct {
 	path   string
 	config network.Config
 	rows   *tables.Rows
+	ids    tables.IDs
 	need   int64 // of memory
 }
 
@@ -180,7 +181,8 @@ func (f *fitting) checkLearner() error {
 func (f *fitFlags) members() int { return max(1, f.net.Members) }
 
 func (f *fitting) read(ctx context.Context) (err error) {
-	_, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+	f.ids.Column = f.columns.id
+	f.ids.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
 		if f.learner.Blends() {
 			f.need = blendNeed(table, z, f.learner, f.config, f.members())
 			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
@@ -204,6 +206,9 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 		if err := onnx.Save(f.onnx, model.Network()); err != nil {
 			return nil, err
 		}
+	}
+	for k := range model.Targets() {
+		f.progress.warn(model.Target(k).LeftOutNotes(func(row int) string { return f.ids.Name(f.rows.TrainRows[row]) })...)
 	}
 	result := f.result(model)
 	if f.json {
