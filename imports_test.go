@@ -135,7 +135,7 @@ var table = map[string]rule{
 	"benchmark/postgres":               {may: []string{"benchmark", "network", "internal/postgresdb"}},
 	"benchmark/storetest":              {may: with(engine, "benchmark", "dataset", "matrix")},
 	"report":                           {may: []string{root, "spec", "learner", "benchmark", "campaign", "internal/words"}},
-	"server":                           {may: []string{root, "campaign", "dataset", "dataset/source", "learner", "network", "kept", "device", "benchmark", "benchmark/sqlite", "benchmark/postgres", "report", "server/web", "internal/sqlitefile", "wire"}},
+	"server":                           {may: []string{root, "audit", "campaign", "dataset", "dataset/source", "learner", "network", "kept", "device", "benchmark", "benchmark/sqlite", "benchmark/postgres", "report", "server/web", "internal/sqlitefile", "wire"}},
 	"server/web":                       {stdOnly: true},
 	"device/mpi":                       {may: []string{"device", "selection/place"}},
 	"cmd/speed":                        {may: below("cmd/speed")},

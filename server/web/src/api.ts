@@ -106,6 +106,7 @@ export const api = {
   ask: (c: string, rows: number, key?: string) => send<Job>('POST', `${of(c)}/asks`, { rows }, key),
   tell: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/tells`, { rows: [{ id, values }] }, key),
   correct: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/corrections`, { rows: [{ id, values }] }, key),
+  confirm: (c: string, ids: string[]) => send<Changed>('POST', `${of(c)}/confirmations`, { ids }),
   fail: (c: string, id: string, reason: string, again: boolean) => send<Changed>('POST', `${of(c)}/failures`, { ids: [id], reason, again }),
   giveBack: (c: string, ids: string[], reason: string) => send<Changed>('POST', `${of(c)}/returns`, { ids, reason }),
   undo: (c: string, event: number, reason: string) => send<Changed>('POST', `${of(c)}/undo`, { event, reason }),

@@ -30,6 +30,31 @@ export interface AskRequest {
   rows?: number // how many; 0 means as the settings say
 }
 
+export interface Audit {
+  labelled: number // labelled rows when it was made
+  targets: AuditTarget[]
+  warnings: string[]
+}
+
+export interface AuditFinding {
+  changed: boolean // the label has changed since, or counts no longer
+  high: number
+  id: string
+  label: number
+  low: number // a right label lies between low and high with a probability of 95 %
+  p?: number // p-value, corrected for the number of labels; absent where it says nothing
+  prediction: number
+  row: number // number of the row, in the order in which rows were added, from 0
+  score: number // the error over the error that is typical for such a row
+}
+
+export interface AuditTarget {
+  answer: string // in a sentence
+  findings: AuditFinding[] // labels that disagree most with predictions by models that have not seen them
+  suspects: number // labels that look wrong: the first findings
+  target: string
+}
+
 export interface Batch {
   ask: number // number of the ask, from 1
   event: number
@@ -235,11 +260,15 @@ export interface Job {
   campaign: string
   ended?: string
   id: string
-  kind: 'ask' | 'predict' | 'map' | 'gain' // what it does
+  kind: 'ask' | 'predict' | 'map' | 'gain' | 'audit' // what it does
   person: string // who started it
   problem?: string // why it failed
   progress: Progress
   state: 'running' | 'done' | 'failed' | 'cancelled'
+}
+
+export interface LastAudit {
+  audit: Audit | null // null if there was none since the service started
 }
 
 export interface LogEvent {
@@ -351,7 +380,7 @@ export interface PreviewColumn {
 export interface Progress {
   done: number
   of: number
-  stage: string // waiting, fitting, training, embedding, picking or comparing
+  stage: string // waiting, fitting, training, embedding, picking, comparing or auditing
 }
 
 export interface Published {
