@@ -20,7 +20,8 @@ import (
 // between. The increase is a fixed share of the labels, not a batch: the error changes as a
 // power of the number of labels, so a batch brings the less the smaller it is, and a rule
 // about batches would say stop in a campaign with small ones and go on in the same campaign
-// with large ones.
+// with large ones. It is also too early as long as the error itself is hardly known, which a wrong
+// label can cause, or the curve is short.
 
 // StopRule determines when a campaign has enough labels. The zero value never stops one.
 type StopRule struct {
@@ -32,6 +33,10 @@ type StopRule struct {
 // MoreLabels is the increase of labels, as a share of those that there are, whose gain a rule
 // such as gain<2% is about.
 const MoreLabels = 0.1
+
+// leastSpan is how many times the labels of the smallest model that the curve is based on a campaign has before a rule about the gain may stop
+// it. Some curves begin flat and fall later.
+const leastSpan = 3
 
 // StopRuleError reports a text that is not a stop rule.
 type StopRuleError struct{ Text, Problem string }
@@ -143,6 +148,11 @@ func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 	gain, wanted := c.gain(), 100*r.Below
 	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %.2g %% (%.2g to %.2g %%)", 100*MoreLabels, 100*gain.Value, 100*gain.Low, 100*gain.High)
 	switch {
+	case gain.High < r.Below && c.RMSE.High > widest*c.RMSE.Low:
+		more := moreRows(c.Rows, math.Log(c.RMSE.High/c.RMSE.Low), math.Log(widest), 0)
+		return tooEarly(fmt.Sprintf("%s, but the RMSE itself, %v, is hardly known", is, c.RMSE), more, rows-c.Labels)
+	case gain.High < r.Below && c.Labels < leastSpan*c.first:
+		return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, which is less than %.3g %%, but the curve begins at %d labels and some begin flat; %d labels would tell", is, wanted, c.first, leastSpan*c.first)}
 	case gain.High < r.Below:
 		return Advice{Verdict: Stop, Because: fmt.Sprintf("%s, which is less than %.3g %%", is, wanted)}
 	case gain.Low >= r.Below:

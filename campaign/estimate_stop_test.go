@@ -97,6 +97,30 @@ func TestStopRuleJudges(t *testing.T) {
 	}
 }
 
+// TestStopIsEarned: a rule about the gain does not stop a campaign whose error is hardly known, or whose curve is short.
+func TestStopIsEarned(t *testing.T) {
+	t.Parallel()
+	r := StopRule{Below: 0.5}
+	one := func(c *Curve) Advice { return r.Judge(c, 5000) }
+	if a := one(flat(t)); a.Verdict != Stop {
+		t.Fatal(a)
+	}
+	short := flat(t)
+	short.first = short.Labels
+	if a := one(short); a.Verdict != TooEarly || !strings.Contains(a.Because, "begin flat") {
+		t.Error(a)
+	}
+	vague := flat(t)
+	vague.RMSE.High = 50 * vague.RMSE.Low
+	if a := one(vague); a.Verdict != TooEarly || !strings.Contains(a.Because, "hardly known") || a.Audits < vague.Rows {
+		t.Error(a)
+	}
+	vague.RMSE.High = math.Inf(1)
+	if a := one(vague); a.Verdict != TooEarly || a.Audits != 0 {
+		t.Error(a)
+	}
+}
+
 func TestStopRuleOfSeveralTargets(t *testing.T) {
 	t.Parallel()
 	stop, goOn, early := Advice{Stop, "s", 0}, Advice{GoOn, "g", 0}, Advice{TooEarly, "e", 0}
@@ -133,9 +157,18 @@ func TestForecast(t *testing.T) {
 	}
 	c = falling(t)
 	labels := c.Labels
-	f := c.forecast(RMSE, c.RMSE.Value*0.8, 3, 1e5)
+	f := c.forecast(RMSE, c.RMSE.Value*0.95, 3, 1e5)
 	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) || f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
 		t.Errorf("%+v", f)
+	}
+	if wide := c.forecast(RMSE, c.RMSE.Value*0.75, 0, 1e5); !math.IsInf(wide.Labels.Value, 1) || !(wide.Labels.High <= 1e5) || strings.Contains(wide.String(), "about") {
+		t.Errorf("a number for a wide interval: %+v: %v", wide, wide)
+	}
+	if short := c.forecast(RMSE, c.RMSE.Value*0.5, 0, 2*labels); short.Rows != 2*labels || short.Labels.bounded() || !strings.Contains(short.String(), "more than the table has rows, ") {
+		t.Errorf("beyond the table: %+v: %v", short, short)
+	}
+	if less := c.forecastLess(0, 1e5); less.Wanted != c.RMSE.Value*0.9 || !(less.Labels.Low > float64(labels)) || !(less.Labels.High < 3*float64(labels)) {
+		t.Errorf("a tenth less: %+v", less)
 	}
 	if f := c.forecast(RMSE, -1, 0, 1e5); !math.IsInf(f.Labels.Low, 1) {
 		t.Errorf("an error below 0: %+v", f)

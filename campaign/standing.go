@@ -39,7 +39,7 @@ type TargetStanding struct {
 	Noise    Noise     `json:"noise"`    // of repeated measurements
 	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
 	Next     *Interval `json:"next"`     // share by which MoreLabels, 10 % more labels, lowers the RMSE
-	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of half the present RMSE
+	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of an RMSE that is a tenth smaller than the present one
 	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
 	Advice   Advice    `json:"advice"`
 	// Learners are the models of the asks so far, in their order, where any of them was a blend.
@@ -130,12 +130,11 @@ func (t *TargetStanding) estimate(audited []Audited, rule StopRule, rows int, co
 		return err
 	}
 	t.Curve, t.Next, t.Advice = curve, new(curve.gain()), rule.Judge(curve, rows)
-	metric, wanted := rule.Metric, rule.Below
-	if metric == "" || !rule.concerns(t.Target) {
-		metric, wanted = RMSE, curve.RMSE.Value/2
-	}
-	if wanted > 0 {
-		t.Forecast = new(curve.forecast(metric, wanted, cost, rows))
+	switch {
+	case rule.Metric != "" && rule.concerns(t.Target):
+		t.Forecast = new(curve.forecast(rule.Metric, rule.Below, cost, rows))
+	case curve.RMSE.Value > 0:
+		t.Forecast = new(curve.forecastLess(cost, rows))
 	}
 	return nil
 }
