@@ -230,7 +230,14 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 // fit fits a model. If some networks diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
-	model, err := learner.Fit(ctx, Sample(p.Rows), learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
+	sample := Sample(p.Rows)
+	if p.request.Random != nil {
+		sample.Random = make([]bool, len(p.Rows.TrainRows))
+		for i, row := range p.Rows.TrainRows {
+			sample.Random[i] = p.request.Random[row]
+		}
+	}
+	model, err := learner.Fit(ctx, sample, learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
 	switch {
 	case model != nil:
 		return model, err
@@ -290,7 +297,9 @@ func (p *Plan) warnOf(err error) {
 // warnOfLearners warns of what went wrong with candidates of a blend.
 func (p *Plan) warnOfLearners() {
 	for k := range p.model.Targets() {
-		for _, note := range p.model.Target(k).Notes() {
+		one := p.model.Target(k)
+		p.Warnings = append(p.Warnings, one.LeftOutNotes(func(row int) string { return p.Name(selection.TrainSet, row) })...)
+		for _, note := range one.Notes() {
 			if !slices.Contains(p.Warnings, note) { // networks are common to all targets
 				p.Warnings = append(p.Warnings, note)
 			}

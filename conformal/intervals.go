@@ -51,6 +51,9 @@ type Intervals struct {
 	Folds   int     `json:"folds"`   // of cross-fitting; 0 where the held-out rows are the validation rows
 	Floor   float64 `json:"floor"`   // β; 0 for intervals of constant length
 	Typical float64 `json:"typical"` // t: root mean square of the predicted deviations, in the units of the labels
+	// Random is how many of the rows were drawn at random, and count more than the others; 0 means that all count alike, or as
+	// many rows of the pool as they stand for.
+	Random int `json:"random,omitempty"`
 
 	// ConstantScore and AdaptiveScore are the mean interval scores, for a coverage of
 	// 0.9, of constant intervals and of those with the best floor. Both are 0 where
@@ -72,7 +75,11 @@ func (i Intervals) Basis() string {
 	case i.Rows == 0:
 		return "none, as no rows were held out"
 	case i.Folds > 0:
-		return fmt.Sprintf("%s, cross-fitted on %d labelled rows", width, i.Rows)
+		basis := fmt.Sprintf("%s, cross-fitted on %d labelled rows", width, i.Rows)
+		if i.Random > 0 {
+			basis += fmt.Sprintf(", of which %d were drawn at random and count most", i.Random)
+		}
+		return basis
 	}
 	return fmt.Sprintf("%s, from %d validation rows", width, i.Rows)
 }

@@ -31,6 +31,7 @@ type blend struct {
 	counts     []float64          // how many rows of the pool each R_i stands for
 	residuals  []network.Residual // not saved, nor are the deviations predicted for them
 	deviations []float64
+	leftOut    []LeftOut // not saved
 }
 
 // Candidate is what became of a learner.
@@ -181,10 +182,7 @@ func (b *blend) learnIntervals(t *Task, folds [][]int, rows []int, means, stds, 
 		}
 		held = append(held, conformal.Outcomes(pick(means, at), pick(stds, at), pick(labels, in), in, k)...)
 	}
-	counts := t.stand(rowsOf(held))
-	if counts != nil {
-		normalise(counts)
-	}
+	counts, random := t.calibrating(rowsOf(held))
 	for i := range held {
 		if held[i].Weight = 1; counts != nil {
 			held[i].Weight = counts[i]
@@ -194,6 +192,7 @@ func (b *blend) learnIntervals(t *Task, folds [][]int, rows []int, means, stds, 
 		}
 	}
 	b.intervals, b.scores, b.counts = conformal.LearnWeighted(held, len(folds), b.rmse)
+	b.intervals.Random = random
 }
 
 func rowsOf(held []conformal.Outcome) []int {

@@ -42,6 +42,14 @@ func Some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// List joins names as in a sentence.
+func List(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
 // Quoted puts quotation marks around names.
 func Quoted(names []string) []string {
 	list := make([]string, len(names))

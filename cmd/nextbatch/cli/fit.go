@@ -41,8 +41,8 @@ type fitting struct {
 	path   string
 	config network.Config
 	rows   *tables.Rows
-	names  tables.IDs // of the rows of the table
-	need   int64      // of memory
+	ids    tables.IDs
+	need   int64 // of memory
 }
 
 // fitResult is what fit prints as JSON.
@@ -182,8 +182,8 @@ func (f *fitting) checkLearner() error {
 func (f *fitFlags) members() int { return max(1, f.net.Members) }
 
 func (f *fitting) read(ctx context.Context) (err error) {
-	f.names.Column = f.columns.id
-	f.names.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+	f.ids.Column = f.columns.id
+	f.ids.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
 		if f.learner.Blends() {
 			f.need = blendNeed(table, z, f.learner, f.config, f.members())
 			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
@@ -208,6 +208,9 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 			return nil, err
 		}
 	}
+	for k := range model.Targets() {
+		f.progress.warn(model.Target(k).LeftOutNotes(func(row int) string { return f.ids.Name(f.rows.TrainRows[row]) })...)
+	}
 	result := f.result(model)
 	if f.json {
 		return &answer{json: result}, nil
@@ -228,7 +231,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
-	doubtful := nextbatch.DoubtfulLabels(rows, model, f.names.Name)
+	doubtful := nextbatch.DoubtfulLabels(rows, model, f.ids.Name)
 	if text := nextbatch.DoubtfulWarning(doubtful); text != "" {
 		warnings = append(warnings, text)
 	}
