@@ -31,7 +31,7 @@ import (
 // which picks the other rows. Rows that are out count as selected likewise.
 
 // ErrNothingOpen reports that there is no row left to ask for.
-var ErrNothingOpen = errors.New("no row is open: all are labelled, out, failed or retired")
+var ErrNothingOpen = errors.New("no row is open: all are labelled, waiting, out, failed or retired")
 
 // Ask is what to ask for.
 type Ask struct {
@@ -404,7 +404,7 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		switch s.Status(row) {
 		case StatusOpen:
 			r.open = append(r.open, at)
-		case StatusAsked:
+		case StatusAsked, StatusWaiting: // somebody measures it, or has
 			r.out = append(r.out, at)
 		case StatusLabelled:
 			label = s.Label(row)

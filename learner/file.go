@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -71,10 +70,7 @@ func (m *Model) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
-	})
+	return atomicfile.WriteBytes(path, raw)
 }
 
 // Load reads a file that Save wrote, or network.Model.Save.

@@ -35,6 +35,19 @@ func TestRowsStandForThePool(t *testing.T) {
 		return task.Stand
 	}
 	biased := sample(300, 0.9)
+	for _, pool := range []matrix.Dense[float32]{sample(3000, 0.5), biased} {
+		y := make([]float64, biased.Rows)
+		for i := range y {
+			y[i] = float64(biased.At(i, 0)) + draw.NormFloat64()
+		}
+		m, err := Fit(t.Context(), network.Sample{X: biased, Y: y, Unlabelled: pool}, Options{Kind: TreesOnly, Only: []string{"extra-trees"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unlike := pool.Rows != biased.Rows; m.CountsPool() != unlike {
+			t.Errorf("the pool is unlike the labelled rows: %v, and they count for it: %v", unlike, m.CountsPool())
+		}
+	}
 	sums, counts := [2]float64{}, [2]float64{}
 	for i, v := range stand(biased) {
 		side := 0

@@ -280,7 +280,11 @@ func (s *selecting) check() error {
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
-	if err := errors.Join(s.net.checkModel(s.model), s.net.checkLearner(s.learner), s.foreign.check(s.model), s.checkMPI()); err != nil {
+	fitting := s.net.checkLearner(s.learner)
+	if s.model != "" {
+		fitting = s.net.checkModel(s.model)
+	}
+	if err := errors.Join(fitting, s.foreign.check(s.model), s.checkMPI()); err != nil {
 		return err
 	}
 	if err := s.fillIn(byFeatures); err != nil {
@@ -400,7 +404,7 @@ func (s *selecting) read(ctx context.Context) error {
 // warnOfIdleFlags warns of flags that change nothing in this run.
 func (s *selecting) warnOfIdleFlags() {
 	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
-		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, listed(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
+		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, words.List(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
 	}
 	if s.net.flags.Changed("learner") && s.method != "" && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
 		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))

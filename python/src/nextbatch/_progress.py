@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,9 @@ def reporter(progress: bool | Callable[[str, int, int], None]) -> Iterator[Calla
         yield progress
     else:
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():  # in a notebook without ipywidgets, bars are of text
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
         except ImportError as error:
             raise ImportError("progress=True needs tqdm: pip install tqdm") from error
         bars: dict[str, Any] = {}

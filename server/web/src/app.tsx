@@ -46,7 +46,7 @@ function View({ place, session }: { place: Place; session: Session }) {
     case 'overview': return <Overview key={place.campaign} campaign={place.campaign} session={session} />
     case 'label': return <Label key={place.campaign} campaign={place.campaign} session={session} />
     case 'map': return <PoolMapView key={place.campaign} campaign={place.campaign} session={session} />
-    case 'rows': return <Rows key={place.campaign} campaign={place.campaign} />
+    case 'rows': return <Rows key={place.campaign} campaign={place.campaign} session={session} />
     case 'history': return <History key={place.campaign} campaign={place.campaign} session={session} />
     case 'lost': return <Lost />
   }

@@ -1,4 +1,5 @@
 import { count, many } from './format'
+import { changeText } from './settings'
 import type { LogEvent } from './types'
 
 // Entries of the log in words.
@@ -28,7 +29,7 @@ export function eventText(e: LogEvent): string {
     case 'failed': return `reported that ${rows} could not be labelled${p.again ? '; they stay open' : ''}`
     case 'returned': return `gave back ${rows}`
     case 'retired': return `retired ${rows}`
-    case 'settings': return 'changed the settings'
+    case 'settings': return e.changes && e.changes.length > 0 ? `changed the settings: ${e.changes.map(changeText).join(', ')}` : 'changed the settings'
     case 'undone': return `undid event ${count(p.seq ?? 0)}`
   }
 }
@@ -53,4 +54,38 @@ export function byDay(events: LogEvent[], dayOf: (time: string) => string): { da
     else days.push({ day: d, events: [e] })
   }
   return days
+}
+
+/** Labels that one person entered one by one, the latest first. */
+export interface Run { person: string; events: LogEvent[] }
+
+const shortest = 3 // events that are worth a group
+
+const isSingle = (e: LogEvent) => e.kind === 'told' && e.rows.length === 1
+
+/**
+ * Events with runs of single labels as groups, in their order. Several people who label at the same time have a group
+ * each; what anybody else did in between ends them.
+ */
+export function grouped(events: LogEvent[]): (LogEvent | Run)[] {
+  const list: (LogEvent | Run)[] = []
+  for (let i = 0; i < events.length;) {
+    let end = i
+    while (end < events.length && isSingle(events[end]!)) end++
+    if (end === i) { list.push(events[i++]!); continue }
+    const stretch = events.slice(i, end)
+    for (const person of new Set(stretch.map(e => e.person ?? ''))) {
+      const mine = stretch.filter(e => (e.person ?? '') === person)
+      if (mine.length >= shortest) list.push({ person, events: mine })
+      else list.push(...mine)
+    }
+    i = end
+  }
+  return list
+}
+
+/** A run of labels as a sentence without its subject: "labelled 14 rows, one of them undone". */
+export function runText(run: Run): string {
+  const undone = run.events.filter(e => e.undone).length
+  return `labelled ${many(run.events.length, 'row')}${undone === 0 ? '' : undone === 1 ? ', one of which is undone' : `, ${count(undone)} of which are undone`}`
 }

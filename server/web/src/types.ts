@@ -6,6 +6,7 @@ export interface Added {
   new_levels?: Record<string, string[]> // by column, levels that no row had before
   repeated: boolean
   rows: number // how many
+  waiting: Waiting[] // labels that wait for a second look
 }
 
 export interface Advice {
@@ -110,6 +111,7 @@ export interface Campaign {
   rows: number
   settings: Settings // as PUT settings takes them
   targets: string[]
+  waiting: number // rows whose labels all wait for a second look
 }
 
 export interface Candidate {
@@ -157,6 +159,13 @@ export interface CurvePoint {
   labels: number
   rmse: Interval
   rows: number
+}
+
+export interface Doubt {
+  high: number
+  low: number
+  prediction?: number
+  slip?: string
 }
 
 export interface ErrorDetail {
@@ -234,9 +243,10 @@ export interface Job {
 }
 
 export interface LogEvent {
+  changes?: SettingChange[] // what it changed in the settings
   detail: Record<string, unknown> // the entry as it is stored
   event: number // its number, from 1
-  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'settings' | 'undone'
+  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'confirmed' | 'settings' | 'undone'
   person?: string
   request?: string
   rows: RowRef[] // rows that it names
@@ -247,6 +257,19 @@ export interface LogEvent {
 export interface Measured {
   id: string // of the row
   values: Record<string, number> // by target
+}
+
+export interface Measurement {
+  event: number // number of its event
+  person?: string // who told it
+  time: string
+  values: Record<string, number> // by target; absent where there is none
+}
+
+export interface ModelStanding {
+  ask: number // that used it
+  changed: number // of these, rows whose label has changed or is gone since: it was corrected, undone, confirmed or measured again, or the row was retired
+  trained: number // labelled rows that it was fitted to
 }
 
 export interface Noise {
@@ -272,7 +295,7 @@ export interface Picked {
   predictions: Record<string, Prediction> // by target, made before the label came; empty without a model
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface PoolMap {
@@ -285,7 +308,7 @@ export interface PoolMap {
   prediction: (number | null)[][] | null // of each target; null without a model
   rows: number[] // numbers of the rows
   sampled: boolean // some open rows are not shown
-  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired
+  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired, 5 waiting
   x: (number | null)[]
   y: (number | null)[]
 }
@@ -352,7 +375,7 @@ export interface QueueRow {
   lease_end?: string // when a row that is out is open again
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface Row {
@@ -362,7 +385,7 @@ export interface Row {
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface RowHistory {
@@ -372,11 +395,13 @@ export interface RowHistory {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measurements: Measurement[] // the oldest first; the label is their mean or, by the settings, the last
   person?: string // who asked
   predictions?: Record<string, Prediction> // by target, made before the label came; only of rows that have one, so that no prediction can steer a label
   reason?: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
+  waiting: Waiting[] // numbers of its measurements that wait for a second look; its labels are without them
 }
 
 export interface RowPage {
@@ -400,6 +425,12 @@ export interface Session {
   role: 'viewer' | 'labeller' | 'owner'
 }
 
+export interface SettingChange {
+  from: unknown // null: it had its default
+  setting: string // its name in the JSON of settings, with dots between the names of objects and their parts
+  to: unknown // null: it has its default
+}
+
 export interface Settings {
   audit?: number
   batch?: number
@@ -410,7 +441,7 @@ export interface Settings {
   group_is_input?: boolean
   keep?: string[]
   latest?: boolean
-  learner?: string
+  learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
   members?: number
   missing?: string
@@ -430,13 +461,16 @@ export interface SignInRequest {
 export interface Standing {
   advice: Advice
   asked: number
+  doubtful: Waiting[] // labels that wait for a second look, the oldest first
   failed: number
   labelled: number
   learner?: string // what is fitted: auto, gp or trees; absent for a network alone
+  model?: ModelStanding // the model of the last ask, whose errors are estimated
   open: number
   retired: number
   rows: number
   targets: TargetStanding[]
+  waiting: number // rows whose labels all wait for a second look
 }
 
 export interface Suggested {
@@ -460,6 +494,7 @@ export interface TargetStanding {
 }
 
 export interface TellRequest {
+  accept?: boolean // no number waits for a second look, however far it is from what was expected
   again?: boolean // take numbers that rows already have as further measurements
   partial?: boolean // take the rows that are right, even if others are wrong
   rows: Measured[] | null // what was measured
@@ -471,6 +506,7 @@ export interface Told {
   predictions: Record<string, Record<string, Prediction>> // by id and target: what was predicted before the labels came, of the rows that had been asked for
   repeated: boolean // the request had been made before; this is the answer of that time
   rows: RowRef[] // rows that changed
+  waiting: Waiting[] // numbers that are far from what was expected: they are recorded, and count once somebody has confirmed or corrected them
   wrong: Fault[] // rows that were left out, with partial
 }
 
@@ -490,6 +526,19 @@ export interface UndoRequest {
   reason?: string
 }
 
+export interface Waiting {
+  doubt: Doubt // why it waits
+  event: number // that told it
+  id: string
+  person?: string // who told it
+  row: number // number of the row, in the order in which rows were added, from 0
+  since: string // when it was told
+  target: string
+  value: number | null
+  why: string // the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?
+}
+
 // What settings mean that a campaign does not have.
 export const defaultBatch = 32
 export const defaultAudit = 0.125
+export const defaultLease = '168h0m0s'

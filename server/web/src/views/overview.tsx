@@ -5,6 +5,7 @@ import { stageText, useJob } from '../jobs'
 import { LearningCurve } from '../parts/curve'
 import { Model } from '../parts/learners'
 import { Loading, Lost, ProblemNote } from '../parts/notice'
+import { SettingsDialog } from '../parts/settings'
 import { StatusBar } from '../parts/statusbar'
 import { StopRuleForm } from '../parts/stoprule'
 import { pathOf } from '../router'
@@ -23,6 +24,7 @@ export function Overview({ campaign, session }: { campaign: string; session: Ses
   }, [campaign, rule])
   useEvery(15, reload)
   const [target, setTarget] = useState(0)
+  const [setting, setSetting] = useState(false)
   if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the campaign" />
   const { status, standing, people } = data
   const t = standing.targets[Math.min(target, standing.targets.length - 1)]
@@ -36,7 +38,9 @@ export function Overview({ campaign, session }: { campaign: string; session: Ses
             {standing.targets.map((s, i) => <button key={s.target} type="button" aria-pressed={i === target} onClick={() => setTarget(i)}>{s.target}</button>)}
           </div>
         )}
+        {session.role === 'owner' && <button type="button" onClick={() => setSetting(true)}>Settings</button>}
       </header>
+      {setting && <SettingsDialog status={status} close={() => setSetting(false)} done={() => { setSetting(false); reload() }} />}
       <ProblemNote error={error} retry={reload} />
       <AdviceCard standing={standing} status={status} session={session} unit={unit} rule={rule}
         change={r => { keepRule(campaign, r); setRule(r) }} />
