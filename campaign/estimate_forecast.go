@@ -33,10 +33,10 @@ const widest = 4
 type Forecast struct {
 	Metric Metric    `json:"metric" enum:"rmse,mae,q95"`
 	Wanted float64   `json:"wanted"` // in the units of the label
-	Rows   int       `json:"rows"`   // that can have a label: all but those that failed or were retired
-	Labels Interval  `json:"labels"` // in total; a limit is infinite where it is more than Rows
-	More   Interval  `json:"more"`   // than there are; 0 where the error is reached
-	Cost   *Interval `json:"cost"`   // of More; nil where costs are not known
+	Rows   int       `json:"rows" doc:"that can have a label: all but those that failed or were retired"`
+	Labels Interval  `json:"labels" doc:"in total; a limit is null where it is more than there are rows, a value also where the limits are more than a factor of four apart"`
+	More   Interval  `json:"more"` // than there are; 0 where the error is reached
+	Cost   *Interval `json:"cost"` // of More; nil where costs are not known
 }
 
 // forecast returns how many labels, and at what cost, the model needs for an error, in a campaign in which that many

@@ -6,9 +6,11 @@ export interface Added {
   new_levels?: Record<string, string[]> // by column, levels that no row had before
   repeated: boolean
   rows: number // how many
+  waiting: Waiting[] // labels that wait for a second look
 }
 
 export interface Advice {
+  audits?: number // where it is too early to tell, about how many more audit rows would tell; absent if that is not known
   because: string
   verdict: 'stop' | 'go on' | 'too early to tell'
 }
@@ -110,6 +112,7 @@ export interface Campaign {
   rows: number
   settings: Settings // as PUT settings takes them
   targets: string[]
+  waiting: number // rows whose labels all wait for a second look
 }
 
 export interface Candidate {
@@ -159,6 +162,13 @@ export interface CurvePoint {
   rows: number
 }
 
+export interface Doubt {
+  high: number
+  low: number
+  prediction?: number
+  slip?: string
+}
+
 export interface ErrorDetail {
   location?: string // Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id'
   message?: string // Error message text
@@ -196,9 +206,10 @@ export interface Fitted {
 
 export interface Forecast {
   cost: Interval | null
-  labels: Interval
+  labels: Interval // in total; a limit is null where it is more than there are rows, a value also where the limits are more than a factor of four apart
   metric: 'rmse' | 'mae' | 'q95'
   more: Interval
+  rows: number // that can have a label: all but those that failed or were retired
   wanted: number
 }
 
@@ -236,7 +247,7 @@ export interface Job {
 export interface LogEvent {
   detail: Record<string, unknown> // the entry as it is stored
   event: number // its number, from 1
-  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'settings' | 'undone'
+  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'confirmed' | 'settings' | 'undone'
   person?: string
   request?: string
   rows: RowRef[] // rows that it names
@@ -437,6 +448,7 @@ export interface Standing {
   retired: number
   rows: number
   targets: TargetStanding[]
+  waiting: number // rows whose labels all wait for a second look
 }
 
 export interface Suggested {
@@ -453,13 +465,14 @@ export interface TargetStanding {
   held_out: number
   labels: number
   learners?: Fitted[]
-  next: Interval | null
+  next: Interval | null // share by which 10 % more labels lower the RMSE
   noise: Noise
   random: number
   target: string
 }
 
 export interface TellRequest {
+  accept?: boolean // no number waits for a second look, however far it is from what was expected
   again?: boolean // take numbers that rows already have as further measurements
   partial?: boolean // take the rows that are right, even if others are wrong
   rows: Measured[] | null // what was measured
@@ -471,6 +484,7 @@ export interface Told {
   predictions: Record<string, Record<string, Prediction>> // by id and target: what was predicted before the labels came, of the rows that had been asked for
   repeated: boolean // the request had been made before; this is the answer of that time
   rows: RowRef[] // rows that changed
+  waiting: Waiting[] // numbers that are far from what was expected: they are recorded, and count once somebody has confirmed or corrected them
   wrong: Fault[] // rows that were left out, with partial
 }
 
@@ -488,6 +502,17 @@ export interface Training {
 export interface UndoRequest {
   event: number // number of the event to take back
   reason?: string
+}
+
+export interface Waiting {
+  doubt: Doubt // why it waits
+  event: number // that told it
+  id: string
+  person?: string // who told it
+  row: number // number of the row, in the order in which rows were added, from 0
+  since: string // when it was told
+  target: string
+  value: number | null
 }
 
 // What settings mean that a campaign does not have.
