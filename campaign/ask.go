@@ -492,6 +492,10 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 		return request, err
 	}
 	request.TargetColumns = s.Created.Targets
+	request.Random = make([]bool, len(r.numbers))
+	for i, row := range r.numbers {
+		request.Random[i] = s.isRandom(row)
+	}
 	for _, at := range r.out {
 		request.Pending = append(request.Pending, r.id(at))
 	}

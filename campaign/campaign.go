@@ -39,6 +39,9 @@ type Campaign struct {
 
 	knownMu sync.Mutex
 	known   *knownLabels // to compare new labels with
+
+	taughtMu sync.Mutex
+	taught   *State // at the last ask with a model
 }
 
 // By is who changes something. A change whose request id was seen before is not made

@@ -108,8 +108,8 @@ type Asked struct {
 	Trained  int        `json:"trained"`         // labelled rows that the model was fitted to
 	Result   string     `json:"result"`          // blob with the nextbatch.Result, as JSON
 	Rows     []AskedRow `json:"rows"`
-	// HeldOut is what the model predicted for labelled rows that were drawn at random and
-	// that it had held out. An ask with a model whose rows an earlier ask has recorded
+	// HeldOut is what the model predicted for labelled rows that were drawn at random, or that the
+	// campaign started with, and that it had held out. An ask with a model whose rows an earlier ask has recorded
 	// does not repeat them.
 	HeldOut []HeldOutRow `json:"held_out,omitempty"`
 	// Chosen is what a blend is made of, for each target; nil for a network alone.

@@ -91,13 +91,13 @@ type RunResult struct {
 	Asks     int    `json:"asks"`     // batches that it asked for
 	Resumed  int    `json:"resumed"`  // rows that an earlier run had out
 	Told     int    `json:"told"`     // rows that it labelled
-	Waiting  int    `json:"waiting"`  // rows among them with a label that waits for a second look
 	Failed   int    `json:"failed"`   // rows that failed for good
 	Retried  int    `json:"retried"`  // failed attempts that were repeated
 	Later    int    `json:"later"`    // rows whose labels will be told
 	Returned int    `json:"returned"` // rows that it put back at the end
 	End      End    `json:"end"`
 	Because  string `json:"because"`
+	Waiting  int    `json:"waiting"` // rows that it labelled with a label that waits for a second look
 }
 
 // Happening is what a report is about.

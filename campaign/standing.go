@@ -23,6 +23,10 @@ type Standing struct {
 	Learner learner.Kind     `json:"learner,omitempty" doc:"what is fitted: auto, gp or trees; absent for a network alone"`
 	Targets []TargetStanding `json:"targets"`
 	Advice  Advice           `json:"advice"`
+	// Doubtful are the labels that wait for a second look, the oldest first. Nothing here follows from them.
+	Doubtful []Waiting `json:"doubtful" doc:"labels that wait for a second look, the oldest first"`
+	// Model is nil before a model was fitted; State.Standing does not know it.
+	Model *ModelStanding `json:"model,omitempty" doc:"the model of the last ask, whose errors are estimated"`
 }
 
 // TargetStanding is where a campaign stands with one target.
@@ -85,7 +89,7 @@ func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advic
 
 // standing is Standing without a look at the labels that wait.
 func (s *State) standing(rule StopRule, costPerLabel float64) (*Standing, error) {
-	all := &Standing{Counts: s.Counts(), Rule: rule}
+	all := &Standing{Counts: s.Counts(), Rule: rule, Doubtful: append([]Waiting{}, s.Waiting()...)}
 	if s.Settings.Learner.Blends() {
 		all.Learner = s.Settings.Learner
 	}
@@ -206,6 +210,9 @@ func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, erro
 	}
 	found, err := s.Standing(rule, cost)
 	if err != nil {
+		return nil, err
+	}
+	if found.Model, err = c.modelStanding(ctx, s); err != nil {
 		return nil, err
 	}
 	gains, err := c.gains(ctx)

@@ -162,9 +162,6 @@ func TestHeldOutRows(t *testing.T) {
 		}
 		return c
 	}
-	if batch := ask(t, begun(campaign.Settings{}), campaign.Ask{Rows: 4}); batch.HeldOut != nil {
-		t.Errorf("nobody said that the first labels were random, but %v were recorded", batch.HeldOut)
-	}
 	c := begun(campaign.Settings{RandomStart: true, Audit: new(1.0)})
 	if _, err := c.Predict(t.Context(), campaign.Ask{}); err != nil { // trains the network
 		t.Fatal(err)
@@ -211,5 +208,47 @@ func TestHeldOutRows(t *testing.T) {
 	}
 	if n := standing(t, c, campaign.StopRule{}).Targets[0].HeldOut; n == 0 || n >= 24 {
 		t.Errorf("%d held-out rows count although the first labels were not random", n)
+	}
+}
+
+// TestRandomStartAtOnce: saying that the first labels were drawn at random has an effect before another model is fitted,
+// and so has taking that back. Of a large start, a part is recorded.
+func TestRandomStartAtOnce(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 200, campaign.Settings{})
+	for i := range 60 {
+		tell(t, c, fmt.Sprintf("r%03d", i), float64(i%7))
+	}
+	ask(t, c, campaign.Ask{Rows: 4})
+	for _, random := range []bool{false, true, false} {
+		settings := state(t, c).Settings
+		settings.RandomStart = random
+		if _, err := c.ChangeSettings(t.Context(), ada, settings); err != nil {
+			t.Fatal(err)
+		}
+		y := standing(t, c, campaign.StopRule{}).Targets[0]
+		if want := map[bool]int{true: 12}[random]; y.HeldOut != want || (y.Curve != nil) != random {
+			t.Errorf("random start %v: %d held-out rows count, the curve is %v", random, y.HeldOut, y.Curve)
+		}
+	}
+}
+
+func TestHeldOutRowsOfALargeStart(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 5300, campaign.Settings{RandomStart: true})
+	var told []any
+	for i := range 5250 {
+		told = append(told, fmt.Sprintf("r%03d", i), float64(i%7))
+	}
+	tell(t, c, told...)
+	batch := ask(t, c, campaign.Ask{Rows: 2})
+	high := 0 // rows of the second half
+	for _, held := range batch.HeldOut {
+		if held.Row >= 5250/2 {
+			high++
+		}
+	}
+	if len(batch.HeldOut) != 1000 || high < 400 || high > 600 {
+		t.Errorf("%d rows were recorded, %d of them of the second half", len(batch.HeldOut), high)
 	}
 }

@@ -32,9 +32,9 @@ type Counts struct {
 	Open     int64 `json:"open"`
 	Asked    int64 `json:"asked"`
 	Labelled int64 `json:"labelled"`
-	Waiting  int64 `json:"waiting" doc:"rows whose labels all wait for a second look"`
 	Failed   int64 `json:"failed"`
 	Retired  int64 `json:"retired"`
+	Waiting  int64 `json:"waiting" doc:"rows whose labels all wait for a second look"`
 }
 
 // State is what follows from a log at one moment. It keeps nothing about rows that
@@ -584,8 +584,11 @@ func (s *State) Outcomes() (list []Outcome) {
 // settings say that those were, is one of the rows that the campaign started with.
 func (s *State) isRandom(row int64) bool {
 	r := s.touched.get(row)
-	return r != nil && (r.asked != nil && r.asked.row.Audit || r.asked == nil && r.start && s.Settings.RandomStart)
+	return r != nil && (r.asked != nil && r.asked.row.Audit || r.ofStart() && s.Settings.RandomStart)
 }
+
+// ofStart reports whether a row is one that the campaign started with: it was labelled before the first ask.
+func (r *rowState) ofStart() bool { return r.asked == nil && r.start }
 
 // Undone reports whether an event has no effect: it was undone, or it undoes another.
 func (s *State) Undone(seq int64) bool { return s.noEffect[seq] }

@@ -19,7 +19,10 @@ func describe(s *campaign.State) string {
 		text += fmt.Sprintln(status, s.With(status))
 	}
 	for row := range s.Numbers() {
-		text += fmt.Sprintln(row, s.Status(row), s.Measurements(row), s.Failures(row), s.Label(row), s.LeaseEnd(row))
+		text += fmt.Sprintln(row, s.Status(row), s.Failures(row), s.Label(row), s.LeaseEnd(row))
+		for _, m := range s.Measurements(row) {
+			text += fmt.Sprintln(m.Seq, m.Time, m.Person, m.Values, m.Doubts != nil)
+		}
 	}
 	text += fmt.Sprintln(s.Waiting())
 	for _, o := range s.Outcomes() {

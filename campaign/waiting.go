@@ -29,6 +29,7 @@ type Waiting struct {
 	Since  time.Time       `json:"since" doc:"when it was told"`
 	Person string          `json:"person,omitempty" doc:"who told it"`
 	Doubt  plausible.Doubt `json:"doubt" doc:"why it waits"`
+	Why    string          `json:"why" doc:"the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?"`
 }
 
 // value returns the number of a target, NaN where there is none or it waits.
@@ -58,7 +59,8 @@ func (m Measurement) counts() bool {
 func (m *Measurement) waiting(of RowRef, targets []string) (list []Waiting) {
 	for target := range m.Values {
 		if m.waits(target) {
-			list = append(list, Waiting{of, targets[target], nextbatch.Float(m.Values[target]), m.Seq, m.Time, m.Person, *m.Doubts[target]})
+			value, doubt := m.Values[target], m.Doubts[target]
+			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, doubt.Words(value)})
 		}
 	}
 	return list
@@ -114,6 +116,26 @@ func (s *State) waitingOf(row int64) (list []Waiting) {
 
 // waits reports whether a number of the row waits.
 func (s *State) waits(row int64) bool { return len(s.waitingOf(row)) > 0 }
+
+// Unlikely lists the labels that count although they are far from the others, in the order of rows. Those that a table
+// came with have had no second look, and do not wait.
+func (s *State) Unlikely() (list []Waiting) {
+	for target := range s.Created.Targets {
+		known := plausible.Learn(s.valuesOf(target))
+		for row, r := range s.touched.all() {
+			if r.status(s.Now) != StatusLabelled {
+				continue
+			}
+			value, last := s.Label(row)[target], r.measurements[len(r.measurements)-1]
+			if doubt := known.Examine(value, nil); doubt != nil {
+				last.Values, last.Doubts = nans(len(last.Values)), make([]*plausible.Doubt, len(last.Values))
+				last.Values[target], last.Doubts[target] = value, doubt
+				list = append(list, last.waiting(RowRef{row, r.id}, s.Created.Targets)...)
+			}
+		}
+	}
+	return list
+}
 
 // stillWaiting returns the numbers among labels that their rows have already, and that wait.
 func (s *State) stillWaiting(labels []Label) (list []Waiting) {
@@ -181,20 +203,26 @@ type knownLabels struct {
 
 // look gives labels a second look as they arrive, and puts its doubts into them.
 func (c *Campaign) look(s *State, labels []Label) {
-	known := c.labelsSoFar(s, labels)
-	for i := range labels {
-		l := &labels[i]
-		for target, v := range l.Values {
-			doubt := known[target].Examine(float64(v), s.expected(l.Row, target))
-			if doubt == nil {
-				continue
-			}
-			if l.Doubts == nil {
-				l.Doubts = make([]*plausible.Doubt, len(l.Values))
-			}
-			l.Doubts[target] = doubt
+	for target, known := range c.labelsSoFar(s, labels) {
+		arrived := make([]plausible.Arrived, len(labels))
+		for i, l := range labels {
+			arrived[i] = plausible.Arrived{Row: l.ID, Value: float64(l.Values[target]), Expected: s.expected(l.Row, target)}
+		}
+		for i, doubt := range known.ExamineAll(arrived) {
+			labels[i].doubt(target, doubt)
 		}
 	}
+}
+
+// doubt makes the number of a target wait, unless there is no doubt.
+func (l *Label) doubt(target int, d *plausible.Doubt) {
+	if d == nil {
+		return
+	}
+	if l.Doubts == nil {
+		l.Doubts = make([]*plausible.Doubt, len(l.Values))
+	}
+	l.Doubts[target] = d
 }
 
 // expected returns what the last ask of a row predicted, nil if there was no prediction with an interval.

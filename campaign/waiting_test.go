@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -295,5 +296,127 @@ func TestFirstLabelsAreComparedWithEachOther(t *testing.T) {
 	}
 	if told := tell(t, c, list...); !slices.Equal(waitingIDs(told.Waiting), []string{"r017"}) {
 		t.Errorf("%+v", told.Waiting)
+	}
+}
+
+// TestStandingNamesItsModel: once labels that the model learnt from have changed, a standing says so until the next ask.
+func TestStandingNamesItsModel(t *testing.T) {
+	t.Parallel()
+	c, _ := watched(t, campaign.Settings{RandomStart: true})
+	if m := standing(t, c, campaign.StopRule{}).Model; m != nil {
+		t.Errorf("before the first ask: %+v", m)
+	}
+	batch := ask(t, c, campaign.Ask{Rows: 2})
+	tell(t, c, batch.Rows[0].ID, 3.0) // a label that is new has not changed
+	check := func(what string, changed int) {
+		t.Helper()
+		m := standing(t, c, campaign.StopRule{}).Model
+		if m == nil || m.Ask != batch.Ask || m.Trained != batch.Trained || m.Changed != changed || (m.Note() == "") != (changed == 0) {
+			t.Errorf("%s: %+v: %s", what, m, m.Note())
+		}
+	}
+	check("a new label", 0)
+	corrected, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries("r001", 2.0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a correction", 1)
+	if _, err := c.Undo(t.Context(), ada, 10, ""); err != nil { // the label of r007
+		t.Fatal(err)
+	}
+	check("an undone label", 2)
+	tell(t, c, "r002", 900.0)
+	check("a measurement that waits", 2)
+	confirm(t, c, "r002")
+	check("its confirmation", 3)
+	if _, err := c.Undo(t.Context(), ada, corrected.Seq, ""); err != nil {
+		t.Fatal(err)
+	}
+	check("an undone correction", 2)
+	batch = ask(t, c, campaign.Ask{Rows: 2})
+	check("the next ask", 0)
+}
+
+// TestCorrectionsChangeEstimates: the label of an audit row counts as it is now.
+func TestCorrectionsChangeEstimates(t *testing.T) {
+	t.Parallel()
+	c, _ := watched(t, campaign.Settings{})
+	batch := ask(t, c, campaign.Ask{Rows: 16, Audit: new(1.0)})
+	for i, r := range batch.Rows {
+		tell(t, c, r.ID, float64(i%7))
+	}
+	rmse := func() float64 { return standing(t, c, campaign.StopRule{}).Targets[0].Curve.RMSE.Value }
+	before := rmse()
+	corrected, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(batch.Rows[3].ID, 90.0), Accept: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := rmse(); !(now > 2*before) {
+		t.Errorf("the error was %v, and is %v after the correction of an audit row", before, now)
+	}
+	if _, err := c.Undo(t.Context(), ada, corrected.Seq, ""); err != nil {
+		t.Fatal(err)
+	}
+	if now := rmse(); now != before {
+		t.Errorf("the error was %v, and is %v after the correction was undone", before, now)
+	}
+}
+
+// TestRunAndWhatWaits: labels of an oracle get a second look, too; a run goes on, and they count for its limit.
+func TestRunAndWhatWaits(t *testing.T) {
+	t.Parallel()
+	oracle := func(_ context.Context, q campaign.Question) ([]float64, error) {
+		if q.Row%2 == 0 {
+			return []float64{1e6}, nil
+		}
+		return []float64{3}, nil
+	}
+	for _, accept := range []bool{false, true} {
+		c, _ := watched(t, campaign.Settings{Spec: "random"})
+		reported := 0
+		result := runLoop(t, c, campaign.Run{Oracle: oracle, MaxLabels: 60, Accept: accept, Ask: campaign.Ask{Rows: 5}, Report: func(r campaign.Report) { reported += len(r.Doubts) }})
+		counts := state(t, c).Counts()
+		if result.Told != 20 || result.End != campaign.EndEnough || counts.Labelled+counts.Waiting != 60 {
+			t.Errorf("accept %v: %+v, %+v", accept, result, counts)
+		}
+		if waiting := int(counts.Waiting); waiting != result.Waiting || waiting != reported || (waiting == 0) != accept {
+			t.Errorf("accept %v: %d rows wait, %d reported: %+v", accept, waiting, reported, result)
+		}
+	}
+}
+
+// TestArchivesKeepWhatWaits exports and imports a campaign in which labels wait.
+func TestArchivesKeepWhatWaits(t *testing.T) {
+	t.Parallel()
+	c, now := watched(t, campaign.Settings{})
+	tell(t, c, "r050", 30000.0, "r051", -30000.0)
+	confirm(t, c, "r050")
+	moved, err := importInto(t, &storetest.Memory{}, "", export(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved.Clock = now.Now
+	want, got := state(t, c), state(t, moved)
+	if describe(want) != describe(got) || len(got.Waiting()) != 1 {
+		t.Errorf("the state is\n%s, not\n%s", describe(got), describe(want))
+	}
+}
+
+// TestUnlikely: labels that a table came with do not wait, but those that look like slips are named.
+func TestUnlikely(t *testing.T) {
+	t.Parallel()
+	y := dataset.NewNumeric("y")
+	for i := range 60 {
+		y.Append(map[bool]float64{true: 30000, false: float64(i % 7)}[i == 17])
+	}
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
+		Table: mustTable(append(pool(0, 60).Columns(), y)...), IDColumn: "name", Targets: []string{"y"}, By: ada,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(t, c)
+	if got := s.Unlikely(); len(s.Waiting()) != 0 || !slices.Equal(waitingIDs(got), []string{"r017"}) || got[0].Value != 30000 {
+		t.Errorf("%+v", got)
 	}
 }

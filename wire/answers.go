@@ -75,6 +75,8 @@ type LogEvent struct {
 	Undone  bool              `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
 	Rows    []campaign.RowRef `json:"rows" doc:"rows that it names"`
 	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`
+	// Changes is absent for all but events of settings.
+	Changes []campaign.SettingChange `json:"changes,omitempty" doc:"what it changed in the settings"`
 }
 
 // Events returns at most most entries of the log, beginning after the given one.
@@ -87,6 +89,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 	if err != nil {
 		return nil, err
 	}
+	changes := s.SettingsChanges(log)
 	log = log[min(max(after, 0), int64(len(log))):]
 	list := []LogEvent{}
 	for _, e := range log[:min(most, len(log))] {
@@ -94,7 +97,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail})
+		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail, changes[e.Seq]})
 	}
 	return list, nil
 }
@@ -163,7 +166,7 @@ const (
 type Job struct {
 	ID       string     `json:"id"`
 	Campaign string     `json:"campaign"`
-	Kind     string     `json:"kind" enum:"ask,predict,map,gain" doc:"what it does"`
+	Kind     string     `json:"kind" enum:"ask,predict,map,gain,audit" doc:"what it does"`
 	Person   string     `json:"person" doc:"who started it"`
 	State    JobState   `json:"state" enum:"running,done,failed,cancelled"`
 	Begun    time.Time  `json:"begun"`
@@ -175,7 +178,7 @@ type Job struct {
 
 // Progress is how far the current stage of a job, or of a request, is.
 type Progress struct {
-	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking or comparing"`
+	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking, comparing or auditing"`
 	Done  int    `json:"done"`
 	Of    int    `json:"of"`
 }

@@ -55,6 +55,11 @@ the interval holds it, or while a label that waits for a second look decides.
 --gain fits nine models to random rows alone, to estimate how many random labels
 the same error would have taken. The answer is stored; later calls print it.
 
+Labels that wait for a second look (see 'nextbatch campaign confirm') are listed, with
+their age; nothing above follows from them. Where labels that the model has learnt from
+were corrected, undone or confirmed since, the line "model" says so: the next ask fits
+a new one.
+
 Exit codes: 0 done, with --stop: the rule says stop; 6 with --stop: go on, or too
 early to tell; the others are those of 'nextbatch select'.`,
 	}
@@ -162,6 +167,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 	}
 	s := &campaignStatus{wire.CampaignStatus{
 		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
+		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
 	}, state, log}
 	for _, t := range found.Targets {
@@ -198,7 +204,10 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 		fmt.Fprintf(out, "%-9s %s\n", name, shown(fmt.Sprintf(format, args...)))
 	}
 	line("campaign", "%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))
-	line("rows", "%d: %d open, %d asked, %d labelled, %d failed, %d retired", s.Rows, s.Open, s.Asked, s.Labelled, s.Failed, s.Retired)
+	line("rows", "%d: %s", s.Rows, countsText(s.Counts))
+	for i, text := range waitingFacts(s.Doubtful, s.state.Now) {
+		line(map[bool]string{true: "waiting"}[i == 0], "%s", text)
+	}
 	for _, t := range s.Targets {
 		if len(s.Targets) > 1 {
 			line("target", "%s, %s", t.Target, words.Count(t.Labels, "label", "labels"))
@@ -206,6 +215,9 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 		for _, fact := range statusFacts(t, s.Learner) {
 			line(fact[0], "%s", fact[1])
 		}
+	}
+	if note := s.Model.Note(); note != "" {
+		line("model", "%s", note)
 	}
 	line("advice", "%v", s.Advice)
 	only := s.Targets[0]

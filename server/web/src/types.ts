@@ -31,6 +31,31 @@ export interface AskRequest {
   rows?: number // how many; 0 means as the settings say
 }
 
+export interface Audit {
+  labelled: number // labelled rows when it was made
+  targets: AuditTarget[]
+  warnings: string[]
+}
+
+export interface AuditFinding {
+  changed: boolean // the label has changed since, or counts no longer
+  high: number
+  id: string
+  label: number
+  low: number // a right label lies between low and high with a probability of 95 %
+  p?: number // p-value, corrected for the number of labels; absent where it says nothing
+  prediction: number
+  row: number // number of the row, in the order in which rows were added, from 0
+  score: number // the error over the error that is typical for such a row
+}
+
+export interface AuditTarget {
+  answer: string // in a sentence
+  findings: AuditFinding[] // labels that disagree most with predictions by models that have not seen them
+  suspects: number // labels that look wrong: the first findings
+  target: string
+}
+
 export interface Batch {
   ask: number // number of the ask, from 1
   event: number
@@ -237,14 +262,19 @@ export interface Job {
   campaign: string
   ended?: string
   id: string
-  kind: 'ask' | 'predict' | 'map' | 'gain' // what it does
+  kind: 'ask' | 'predict' | 'map' | 'gain' | 'audit' // what it does
   person: string // who started it
   problem?: string // why it failed
   progress: Progress
   state: 'running' | 'done' | 'failed' | 'cancelled'
 }
 
+export interface LastAudit {
+  audit: Audit | null // null if there was none since the service started
+}
+
 export interface LogEvent {
+  changes?: SettingChange[] // what it changed in the settings
   detail: Record<string, unknown> // the entry as it is stored
   event: number // its number, from 1
   kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'confirmed' | 'settings' | 'undone'
@@ -258,6 +288,19 @@ export interface LogEvent {
 export interface Measured {
   id: string // of the row
   values: Record<string, number> // by target
+}
+
+export interface Measurement {
+  event: number // number of its event
+  person?: string // who told it
+  time: string
+  values: Record<string, number> // by target; absent where there is none
+}
+
+export interface ModelStanding {
+  ask: number // that used it
+  changed: number // of these, rows whose label has changed or is gone since: it was corrected, undone, confirmed or measured again, or the row was retired
+  trained: number // labelled rows that it was fitted to
 }
 
 export interface Noise {
@@ -283,7 +326,7 @@ export interface Picked {
   predictions: Record<string, Prediction> // by target, made before the label came; empty without a model
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface PoolMap {
@@ -296,7 +339,7 @@ export interface PoolMap {
   prediction: (number | null)[][] | null // of each target; null without a model
   rows: number[] // numbers of the rows
   sampled: boolean // some open rows are not shown
-  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired
+  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired, 5 waiting
   x: (number | null)[]
   y: (number | null)[]
 }
@@ -339,7 +382,7 @@ export interface PreviewColumn {
 export interface Progress {
   done: number
   of: number
-  stage: string // waiting, fitting, training, embedding, picking or comparing
+  stage: string // waiting, fitting, training, embedding, picking, comparing or auditing
 }
 
 export interface Published {
@@ -363,7 +406,7 @@ export interface QueueRow {
   lease_end?: string // when a row that is out is open again
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface Row {
@@ -373,7 +416,7 @@ export interface Row {
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface RowHistory {
@@ -383,11 +426,13 @@ export interface RowHistory {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measurements: Measurement[] // the oldest first; the label is their mean or, by the settings, the last
   person?: string // who asked
   predictions?: Record<string, Prediction> // by target, made before the label came; only of rows that have one, so that no prediction can steer a label
   reason?: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
+  waiting: Waiting[] // numbers of its measurements that wait for a second look; its labels are without them
 }
 
 export interface RowPage {
@@ -411,6 +456,12 @@ export interface Session {
   role: 'viewer' | 'labeller' | 'owner'
 }
 
+export interface SettingChange {
+  from: unknown // null: it had its default
+  setting: string // its name in the JSON of settings, with dots between the names of objects and their parts
+  to: unknown // null: it has its default
+}
+
 export interface Settings {
   audit?: number
   batch?: number
@@ -421,7 +472,7 @@ export interface Settings {
   group_is_input?: boolean
   keep?: string[]
   latest?: boolean
-  learner?: string
+  learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
   members?: number
   missing?: string
@@ -441,9 +492,11 @@ export interface SignInRequest {
 export interface Standing {
   advice: Advice
   asked: number
+  doubtful: Waiting[] // labels that wait for a second look, the oldest first
   failed: number
   labelled: number
   learner?: string // what is fitted: auto, gp or trees; absent for a network alone
+  model?: ModelStanding // the model of the last ask, whose errors are estimated
   open: number
   retired: number
   rows: number
@@ -513,8 +566,10 @@ export interface Waiting {
   since: string // when it was told
   target: string
   value: number | null
+  why: string // the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?
 }
 
 // What settings mean that a campaign does not have.
 export const defaultBatch = 32
 export const defaultAudit = 0.125
+export const defaultLease = '168h0m0s'
