@@ -122,7 +122,7 @@ var table = map[string]rule{
 	"explain":                          {may: []string{"dataset", "selection", "spec", "internal/words"}},
 	"kept":                             {may: []string{"matrix", "kernel", "spec", "forecast", "internal/footprint"}},
 	"compose":                          {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection", "selection/place", "spec", "kept", "internal/rowfile"}},
-	root:                               {may: []string{"matrix", "dataset", "conformal", "learner", "network", "kernel", "selection", "selection/place", "spec", "tables", "forecast", "explain", "kept", "compose", "internal/linalg", "internal/footprint", "internal/words", "internal/rowfile"}},
+	root:                               {may: []string{"matrix", "dataset", "conformal", "plausible", "learner", "network", "kernel", "selection", "selection/place", "spec", "tables", "forecast", "explain", "kept", "compose", "internal/linalg", "internal/footprint", "internal/words", "internal/rowfile"}},
 	"campaign":                         {may: []string{root, "spec", "matrix", "dataset", "dataset/source", "conformal", "plausible", "learner", "network", "tables", "forecast", "kept", "internal/rng", "internal/stats", "internal/words"}},
 	"campaign/sqlite":                  {may: []string{"campaign", "internal/sqlitefile"}},
 	"campaign/postgres":                {may: []string{"campaign", "internal/postgresdb"}},

@@ -327,7 +327,7 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	if err != nil {
 		return badArchive("%v", err)
 	}
-	all := s.withWaiting()
+	all := s.withWaiting(s.Waiting()...)
 	for _, ref := range all.With(StatusLabelled) {
 		for target, v := range all.Label(ref.Row) {
 			if fault := faultOfLabel(v); fault != "" {

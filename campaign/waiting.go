@@ -117,6 +117,26 @@ func (s *State) waitingOf(row int64) (list []Waiting) {
 // waits reports whether a number of the row waits.
 func (s *State) waits(row int64) bool { return len(s.waitingOf(row)) > 0 }
 
+// Unlikely lists the labels that count although they are far from the others, in the order of rows. Those that a table
+// came with have had no second look, and do not wait.
+func (s *State) Unlikely() (list []Waiting) {
+	for target := range s.Created.Targets {
+		known := plausible.Learn(s.valuesOf(target))
+		for row, r := range s.touched.all() {
+			if r.status(s.Now) != StatusLabelled {
+				continue
+			}
+			value, last := s.Label(row)[target], r.measurements[len(r.measurements)-1]
+			if doubt := known.Examine(value, nil); doubt != nil {
+				last.Values, last.Doubts = nans(len(last.Values)), make([]*plausible.Doubt, len(last.Values))
+				last.Values[target], last.Doubts[target] = value, doubt
+				list = append(list, last.waiting(RowRef{row, r.id}, s.Created.Targets)...)
+			}
+		}
+	}
+	return list
+}
+
 // stillWaiting returns the numbers among labels that their rows have already, and that wait.
 func (s *State) stillWaiting(labels []Label) (list []Waiting) {
 	seen := map[int64]bool{}
@@ -160,11 +180,11 @@ func (r *rowState) confirm() {
 	}
 }
 
-// withWaiting returns the state in which all that waits counts, as if it had been confirmed.
-func (s *State) withWaiting() *State {
+// withWaiting returns the state in which labels that wait count, as if they had been confirmed.
+func (s *State) withWaiting(waiting ...Waiting) *State {
 	all := *s
 	all.by = &edit{}
-	for _, w := range s.Waiting() {
+	for _, w := range waiting {
 		all.update(w.RowRef, (*rowState).confirm)
 	}
 	all.by = nil

@@ -401,3 +401,22 @@ func TestArchivesKeepWhatWaits(t *testing.T) {
 		t.Errorf("the state is\n%s, not\n%s", describe(got), describe(want))
 	}
 }
+
+// TestUnlikely: labels that a table came with do not wait, but those that look like slips are named.
+func TestUnlikely(t *testing.T) {
+	t.Parallel()
+	y := dataset.NewNumeric("y")
+	for i := range 60 {
+		y.Append(map[bool]float64{true: 30000, false: float64(i % 7)}[i == 17])
+	}
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
+		Table: mustTable(append(pool(0, 60).Columns(), y)...), IDColumn: "name", Targets: []string{"y"}, By: ada,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(t, c)
+	if got := s.Unlikely(); len(s.Waiting()) != 0 || !slices.Equal(waitingIDs(got), []string{"r017"}) || got[0].Value != 30000 {
+		t.Errorf("%+v", got)
+	}
+}

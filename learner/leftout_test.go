@@ -98,6 +98,14 @@ func TestHeavyTailsAreKept(t *testing.T) {
 			t.Errorf("%v: left out %v, want %v", c.large, got, c.left)
 		}
 	}
+	small := []*CrossFitted{{Means: column(task().Labels, 0)}}
+	small[0].Means[3] = 1 // all other errors are far below 0.1
+	for i := range 100 {
+		small[0].Means[i] += 0.001
+	}
+	if got := task().absurd(0, small); got != nil {
+		t.Errorf("left out %v, although the label is like the others", got)
+	}
 	if got := task(100).absurd(0, []*CrossFitted{crossed[0], {Means: slices.Repeat([]float64{100}, 100)}}); got != nil {
 		t.Errorf("left out %v, although a candidate expects it", got)
 	}

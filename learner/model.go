@@ -293,7 +293,7 @@ func (m *Model) Provenance() network.Provenance {
 	}
 	f := m.of()
 	return network.Provenance{
-		Source: m.blended.source, Target: f.name, Rows: m.blended.rows, ValidRows: f.blend.intervals.Rows, Device: m.blended.device,
+		Source: m.blended.source, Target: f.name, Rows: m.blended.rows, ValidRows: f.blend.intervals.Rows - f.blend.intervals.Outside, Device: m.blended.device,
 		Best: []int{}, ValidRMSE: []float64{f.blend.rmse}, Jitter: []float64{},
 	}
 }

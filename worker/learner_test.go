@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -69,7 +70,7 @@ func TestFitABlend(t *testing.T) {
 		}
 	}
 	alone := c.ask(request("fit", map[string]any{"learner": "network", "epochs": 1, "hidden": []int{4}, "folds": 0}, x, list(y)))
-	if about = (fitted{}); json.Unmarshal(alone.Body, &about) != nil || about.Learner[0] != "network" || about.Candidates[0] != nil {
+	if about = (fitted{}); json.Unmarshal(alone.Body, &about) != nil || about.Learner[0] != "network" || about.Candidates[0] != nil || about.Advised != network.DefaultFolds(40) {
 		t.Errorf("a network alone: %s", alone.Body)
 	}
 }

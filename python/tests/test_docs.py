@@ -66,7 +66,7 @@ def test_examples(example, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-MODULES = ["_answers", "_batch", "_campaign", "_results", "_select", "_regressor", "_strategy", "compat", "torch"]
+MODULES = ["_answers", "_batch", "_campaign", "_compat_features", "_results", "_select", "_regressor", "_strategy", "compat", "torch"]
 #: What an example needs besides what its module imports.
 NEEDED = {"to_frame": "pandas", "plot": "matplotlib", "read_results": "pandas"}
 

@@ -49,6 +49,20 @@ func (f *campaignFlags) warnWaiting(address string, list []campaign.Waiting) {
 	f.progress.say("%s", whatToDo(address, list))
 }
 
+// warnUnlikely warns of labels that a table came with and that are far from the others.
+func (f *campaignFlags) warnUnlikely(address string, list []campaign.Waiting) {
+	if len(list) == 0 {
+		return
+	}
+	for _, w := range list[:min(mostWaiting, len(list))] {
+		f.progress.warn(fmt.Sprintf("the label of row %q looks like a slip: %s", w.ID, waitingText(w)))
+	}
+	if more := len(list) - mostWaiting; more > 0 {
+		f.progress.warn(fmt.Sprintf("%s like a slip", words.Count(more, "more label looks", "more labels look")))
+	}
+	f.progress.say("the campaign counts and learns from such labels; if one is wrong, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
+}
+
 // waitingText is why a label waits, after the name of its target.
 func waitingText(w campaign.Waiting) string { return w.Target + " " + w.Why }
 

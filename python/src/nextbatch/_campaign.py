@@ -651,7 +651,7 @@ def _key(request: str | None) -> str:
 
 def _name_by_index(table: Table) -> str | None:
     """Name the rows of a pandas frame by its index, unless that only counts them."""
-    if table.index is None:
+    if not table.named:
         return None
     name = str(table.index.name or "index")
     table.add(_tables.text_column(name, table.index))
