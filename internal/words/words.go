@@ -16,8 +16,11 @@ func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return Whole(n) + " " + many
 }
+
+// Whole writes a whole number with commas between thousands.
+func Whole(n int) string { return grouped(strconv.Itoa(n)) }
 
 // Number writes a number with at least four significant digits and commas between
 // thousands, and with an exponent only where people would write one.
@@ -69,6 +72,15 @@ func Argument(text string) string {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// CommandLine writes a command with its arguments for a shell.
+func CommandLine(args ...string) string {
+	texts := make([]string, len(args))
+	for i, arg := range args {
+		texts[i] = Argument(arg)
+	}
+	return strings.Join(texts, " ")
 }
 
 // Wrap breaks a text into lines of at most this many characters, as far as its words

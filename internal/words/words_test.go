@@ -8,7 +8,7 @@ import (
 )
 
 func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 rows have", 1: "1 row has", 2: "2 rows have"} {
+	for n, want := range map[int]string{0: "0 rows have", 1: "1 row has", 2: "2 rows have", 17379: "17,379 rows have"} {
 		if got := Count(n, "row has", "rows have"); got != want {
 			t.Errorf("%d: %q", n, got)
 		}
