@@ -135,6 +135,19 @@ func (p *Plan) ids(t *dataset.Table) tables.IDs {
 // one that was trained; nil if the spec needs none.
 func (p *Plan) Model() *learner.Model { return p.model }
 
+// Doubtful returns labels of the tables that should get a second look. Call it after Train: models that have been fitted
+// expect more of a label than that it is like the others.
+func (p *Plan) Doubtful() []DoubtfulLabel {
+	if p.Rows == nil {
+		return nil
+	}
+	m := p.model
+	if p.request.Model != nil {
+		m = nil // it was fitted to other rows
+	}
+	return DoubtfulLabels(p.Rows, m, p.ids(p.request.train()).Name)
+}
+
 // Problem returns the problem that Select solves, for Features, Gram and Plane. It is
 // complete after Train.
 func (p *Plan) Problem() Problem {

@@ -18,13 +18,13 @@ type Labels struct {
 const Fewest = 20
 
 const (
-	tails     = 3.5  // from the median to a fence, in distances from there to the quantile on that side
-	logTails  = 1.75 // the same for the upper fence on a logarithmic scale, if that is further out
-	logFloor  = 3    // the same for the floor
-	skewed    = 2    // ratio of these distances from which on the scale is logarithmic
-	thinnest  = 0.25 // how much shorter one of these distances may be than the other
-	narrowest = 0.01 // the least width of an interval, relative to that of nine of ten labels
-	margin    = 0.05 // how far outside the labels so far a label still counts as among them, relative to their range
+	tails     = 3.5   // from the median to a fence, in distances from there to the quantile on that side
+	logTails  = 1.75  // the same for the upper fence on a logarithmic scale, if that is further out
+	logFloor  = 3     // the same for the floor
+	skewed    = 2     // ratio of these distances from which on the scale is logarithmic
+	thinnest  = 0.25  // how much shorter one of these distances may be than the other
+	narrowest = 0.002 // the least width of an interval, relative to that of nine of ten labels
+	margin    = 0.05  // how far outside the labels so far a label still counts as among them, relative to their range
 )
 
 // Learn summarises labels. Those that are not finite are left out.

@@ -10,14 +10,16 @@ package plausible
 //
 //   - out(y) > far, and y lies outside the labels so far, too, or
 //   - out(y) > far, and undoing a slip such as a factor of ten (slips.go) brings it much closer to the interval, or
+//   - out(y) > near, and y lies beyond limits far outside the labels so far (fences), or
 //   - out(y) > absurd.
 //
 // The labels so far count because errors have heavy tails: on some tables one true label in a hundred lies six widths
-// outside, but among the other labels. Slips count because a label that is ten times too small lies among the others, too.
-// Without a prediction the labels so far decide alone, by limits far outside of them.
+// outside, but among the other labels. Slips count because a label that is ten times too small lies among the others, too. The fences count
+// because one wrong label that a model has learnt from may make all of its intervals too wide. Without a prediction they decide alone.
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -47,9 +49,10 @@ func (d *Doubt) Words(value float64) string {
 }
 
 const (
-	far    = 2  // widths outside the interval
-	absurd = 25 // widths that need no other reason
-	closer = 5  // how many times closer to the interval a label is whose slip is undone
+	near   = 0.5 // widths outside the interval that are enough beyond the fences
+	far    = 2   // widths outside the interval that are enough outside the labels so far, or if a slip explains them
+	absurd = 25  // widths that need no other reason
+	closer = 5   // how many times closer to the interval a label is whose slip is undone
 )
 
 // Examine returns why a label should get a second look, or nil. What was expected is nil where nothing was predicted.
@@ -66,47 +69,84 @@ func (l *Labels) Examine(value float64, expected *Expected) *Doubt {
 	}
 	at := l.interval(expected)
 	out := at.out(value)
-	if out <= far {
+	if out <= near {
 		return nil
 	}
 	explained, slip := at.explain(value)
-	if !explained && l.holds(value) && out <= absurd {
-		return nil
+	if out > absurd || out > far && (explained || !l.holds(value)) || !l.within(value) {
+		return expected.doubt(slip)
 	}
-	return expected.doubt(slip)
+	return nil
 }
 
 func (e *Expected) doubt(slip string) *Doubt {
 	return &Doubt{Low: e.Low, High: e.High, Prediction: new(e.Value), Slip: slip}
 }
 
-// Arrived is a label that has just arrived.
+// Arrived is a label to be examined together with others.
 type Arrived struct {
 	Row      string // its name, for the words about labels that were swapped
 	Value    float64
 	Expected *Expected // nil where nothing was predicted
 }
 
-// ExamineAll examines labels that arrived together. It returns a doubt for each, or nil, and also finds two rows whose labels were
-// swapped: each is far outside its interval, and close to the other's.
+// ExamineAll examines labels that arrived together. It returns a doubt for each, or nil, and also finds two rows whose
+// labels were swapped: each is far outside its interval, and close to the other's.
 func (l *Labels) ExamineAll(list []Arrived) []*Doubt {
 	doubts := make([]*Doubt, len(list))
-	var outside []int // labels that may have been swapped
 	for i, a := range list {
 		doubts[i] = l.Examine(a.Value, a.Expected)
-		if l.count >= Fewest && !l.constant() && a.Expected != nil && l.interval(a.Expected).out(a.Value) > far {
-			outside = append(outside, i)
+	}
+	l.findSwapped(list, doubts)
+	return doubts
+}
+
+// Among examines labels that have been there before: each is compared with the others. Labels beyond the fences have misled the
+// model that predicts the others, so that as long as there are any, they are the only ones in doubt.
+func Among(list []Arrived) []*Doubt {
+	values := make([]float64, len(list))
+	for i, a := range list {
+		values[i] = a.Value
+	}
+	all, doubts, some := Learn(values), make([]*Doubt, len(list)), false
+	for i, v := range values {
+		doubts[i] = all.Examine(v, nil)
+		some = some || doubts[i] != nil
+	}
+	if some {
+		return doubts
+	}
+	for i, a := range list {
+		others := all
+		if a.Value == all.first || a.Value == all.last { // only the ends of the range depend on single labels
+			others = Learn(slices.Delete(slices.Clone(values), i, i+1))
+		}
+		doubts[i] = others.Examine(a.Value, a.Expected)
+	}
+	all.findSwapped(list, doubts)
+	return doubts
+}
+
+// outside reports whether a label is far outside its interval, but may be that of another row.
+func (l *Labels) outside(a Arrived) bool {
+	return l.count >= Fewest && !l.constant() && a.Expected != nil && l.interval(a.Expected).out(a.Value) > far && l.within(a.Value)
+}
+
+// findSwapped puts doubts about labels that were swapped into a list.
+func (l *Labels) findSwapped(list []Arrived, doubts []*Doubt) {
+	var some []int
+	for i, a := range list {
+		if l.outside(a) {
+			some = append(some, i)
 		}
 	}
-	for n, i := range outside {
-		for _, j := range outside[:n] {
-			a, b := list[i], list[j]
-			if l.fits(b.Value, a) && l.fits(a.Value, b) {
+	for n, i := range some {
+		for _, j := range some[:n] {
+			if a, b := list[i], list[j]; l.fits(b.Value, a) && l.fits(a.Value, b) {
 				doubts[i], doubts[j] = a.Expected.doubt(swappedWith(b.Row)), b.Expected.doubt(swappedWith(a.Row))
 			}
 		}
 	}
-	return doubts
 }
 
 func swappedWith(row string) string { return "swapped with row " + row + "?" }

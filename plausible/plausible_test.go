@@ -2,6 +2,8 @@ package plausible
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"testing"
 )
@@ -114,6 +116,34 @@ func TestSwappedRows(t *testing.T) {
 	}
 	if one := steady().Examine(88, &a); one != nil {
 		t.Errorf("a label among the others is doubtful alone: %v", one)
+	}
+}
+
+// TestAmong: labels that were there before are compared with each other. One beyond all others is the only one in doubt, since it
+// has misled the model; the rest has its turn once it is gone.
+func TestAmong(t *testing.T) {
+	var list []Arrived
+	for i := range 64 {
+		v := 50 + float64(i)
+		list = append(list, Arrived{fmt.Sprint("r", i), v, &Expected{v, v - 1, v + 1}})
+	}
+	list[3].Value, list[60].Value = list[60].Value, list[3].Value
+	list[63].Value = 130 // outside the others, and far from 113
+	doubts := func() (slips map[string]string) {
+		slips = map[string]string{}
+		for i, d := range Among(list) {
+			if d != nil {
+				slips[list[i].Row] = d.Slip
+			}
+		}
+		return slips
+	}
+	if got, want := doubts(), map[string]string{"r3": "swapped with row r60?", "r60": "swapped with row r3?", "r63": ""}; !maps.Equal(got, want) {
+		t.Errorf("doubts %v, want %v", got, want)
+	}
+	list[10].Value *= 100
+	if got, want := doubts(), map[string]string{"r10": "two digits too many?"}; !maps.Equal(got, want) {
+		t.Errorf("doubts %v, want %v", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,7 +35,9 @@ func TestLabelsThatWait(t *testing.T) {
 	if len(told.Waiting) != 1 || told.Waiting[0].ID != "s50" || !strings.HasPrefix(told.Waiting[0].Why, "210; expected ") || told.Waiting[0].Person != "leo" {
 		t.Fatalf("told %+v", told)
 	}
-	counts := func() campaign.Counts { return must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil).Counts }
+	counts := func() campaign.Counts {
+		return must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil).Counts
+	}
 	if c := counts(); c.Waiting != 1 || c.Labelled != 40 {
 		t.Errorf("while it waits: %+v", c)
 	}
@@ -71,5 +74,46 @@ func TestLabelsThatWait(t *testing.T) {
 	}
 	if status, body := v.do(t, "owner", "POST", "/v1/campaigns/small/confirmations", map[string]any{"ids": []string{"s55", "x"}}); status != http.StatusUnprocessableEntity || !strings.Contains(string(body), "no label that could be confirmed") {
 		t.Errorf("rows without a label: %d %s", status, body)
+	}
+}
+
+// The labels of a campaign are audited by a job; what it finds says whether a label has changed since.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	table := strings.Builder{}
+	table.WriteString("name,a,b,y\n")
+	for i := range 90 {
+		a, b := math.Sin(float64(i)), math.Cos(1.7*float64(i))
+		y := a + 2*b
+		if i == 17 {
+			y += 4 // wrong, but not so much that it waits
+		}
+		fmt.Fprintf(&table, "s%d,%.4f,%.4f,%.4f\n", i, a, b, y)
+	}
+	table.WriteString("s90,0.5,0.5,\n")
+	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=small&target=y&id=name&learner=gp", table.String())
+	if none := must[LastAudit](t, v, "viewer", "GET", "/v1/campaigns/small/audit", nil); none.Audit != nil {
+		t.Errorf("before: %+v", none.Audit)
+	}
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/audits", map[string]any{}))
+	if j.Kind != "audit" || j.State != wire.Done || j.Progress.Stage != "auditing" {
+		t.Fatalf("the job is %+v", j)
+	}
+	found := func() AuditTarget {
+		t.Helper()
+		made := must[LastAudit](t, v, "viewer", "GET", "/v1/campaigns/small/audit", nil).Audit
+		if made == nil || made.Labelled != 90 || len(made.Targets) != 1 || len(made.Targets[0].Findings) != mostAudits {
+			t.Fatalf("the audit is %+v", made)
+		}
+		return made.Targets[0]
+	}
+	y := found()
+	if worst := y.Findings[0]; y.Answer != "1 label of 90 looks wrong, with p-values of at most 0.05." || worst.ID != "s17" || worst.Row != 17 || worst.P == nil || worst.Changed || y.Findings[19].P != nil {
+		t.Errorf("found %+v", y)
+	}
+	must[Told](t, v, "owner", "POST", "/v1/campaigns/small/corrections", map[string]any{"rows": []any{map[string]any{"id": "s17", "values": map[string]float64{"y": 1}}}})
+	if y := found(); !y.Findings[0].Changed || y.Findings[1].Changed {
+		t.Errorf("after a correction: %+v", y.Findings[:2])
 	}
 }

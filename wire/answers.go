@@ -166,7 +166,7 @@ const (
 type Job struct {
 	ID       string     `json:"id"`
 	Campaign string     `json:"campaign"`
-	Kind     string     `json:"kind" enum:"ask,predict,map,gain" doc:"what it does"`
+	Kind     string     `json:"kind" enum:"ask,predict,map,gain,audit" doc:"what it does"`
 	Person   string     `json:"person" doc:"who started it"`
 	State    JobState   `json:"state" enum:"running,done,failed,cancelled"`
 	Begun    time.Time  `json:"begun"`
@@ -178,7 +178,7 @@ type Job struct {
 
 // Progress is how far the current stage of a job, or of a request, is.
 type Progress struct {
-	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking or comparing"`
+	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking, comparing or auditing"`
 	Done  int    `json:"done"`
 	Of    int    `json:"of"`
 }

@@ -39,7 +39,7 @@ type fitted struct {
 	Best      []int               `json:"best_epochs"`
 	Intervals string              `json:"intervals"`
 	Advised   int                 `json:"advised_folds"` // that intervals should have had, and have not; 0 if they are as they should be
-	Learner   []string            `json:"learner"` // what was chosen for each target, and why
+	Learner   []string            `json:"learner"`       // what was chosen for each target, and why
 	// Candidates are what was tried for each target; empty for a network alone.
 	Candidates [][]learner.Candidate `json:"candidates"`
 	Warnings   []string              `json:"warnings"`

@@ -266,3 +266,4 @@ def test_html(columns):
 
     ElementTree.fromstring(page)
     assert [_html.number(v) for v in (3030.4, 0.123456, 1234567.8, 0, 12.5, -3e-7, np.nan)] == ["3,030", "0.1235", "1,234,568", "0", "12.5", "-3e-07", "–"]
+    assert [_html.number(3819.956, width) for width in (0.137, 40.0)] == ["3,819.96", "3,820"]

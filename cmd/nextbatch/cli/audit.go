@@ -309,15 +309,7 @@ func (a *auditing) result(r *audit.Report) auditResult {
 	for _, f := range shownFindings {
 		result.Found = append(result.Found, auditFinding{a.names[f.Row], a.places[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
 	}
-	switch worst := r.Findings[0].P; {
-	case result.Suspects == 0 && worst <= shownP:
-		result.Answer = fmt.Sprintf("No label of %d looks wrong; the worst has a p-value of %.2g.", r.Labels, worst)
-	case result.Suspects == 0:
-		result.Answer = fmt.Sprintf("No label of %d looks wrong.", r.Labels)
-	default:
-		result.Answer = fmt.Sprintf("%s of %d %s wrong, with p-values of at most %v.", words.Count(result.Suspects, "label", "labels"), r.Labels,
-			map[bool]string{true: "looks", false: "look"}[result.Suspects == 1], a.level)
-	}
+	result.Answer = r.Answer(a.level)
 	return result
 }
 
@@ -372,11 +364,8 @@ func auditTable(r auditResult) *report.Table {
 	return t
 }
 
-// shownP is the largest p-value that is shown: larger ones would look as if they meant that a label is right.
-const shownP = 0.1
-
 func pText(p float64) string {
-	if p > shownP {
+	if p > audit.ShownP {
 		return "–"
 	}
 	return fmt.Sprintf("%.2g", p)

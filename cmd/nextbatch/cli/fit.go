@@ -63,9 +63,10 @@ type fitResult struct {
 	Targets     []fitTarget             `json:"targets,omitempty"`    // each of several; the above is about the first
 	Memory      int64                   `json:"memory_forecast"`
 
-	Warnings []string `json:"warnings"`
-	Seconds  float64  `json:"seconds"`
-	Version  string   `json:"version"`
+	Doubtful []nextbatch.DoubtfulLabel `json:"doubtful,omitempty"` // labels that should get a second look
+	Warnings []string                  `json:"warnings"`
+	Seconds  float64                   `json:"seconds"`
+	Version  string                    `json:"version"`
 }
 
 // fitTarget is what fit reports about one of several targets.
@@ -230,6 +231,10 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
+	doubtful := nextbatch.DoubtfulLabels(rows, model, f.ids.Name)
+	if text := nextbatch.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
+		warnings = append(warnings, text)
+	}
 	for _, w := range warnings {
 		f.progress.warn(w)
 	}
@@ -246,7 +251,7 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	how, first := model.Provenance(), targets[0]
 	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
 		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(model), PoolRMSE: first.PoolRMSE,
-		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
+		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Doubtful: doubtful, Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
 	}

@@ -23,47 +23,49 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def number(value: float) -> str:
-    """Return a number with four digits or more, as people write it: 3,030 and not 3.03e+03."""
+def number(value: float, within: float = 0.0) -> str:
+    """Return a number as people write it, 3,030 and not 3.03e+03: with four digits, or with those that matter within a range."""
     size = abs(value)
     if not math.isfinite(value):
         return "–"
     if size == 0 or not 1e-4 <= size < 1e15:
         return f"{value:.4g}"
-    decimals = max(0, 3 - math.floor(math.log10(size)))
+    decimals = max(0, 3 - math.floor(math.log10(size)) if within <= 0 else 1 - math.floor(math.log10(within)))
     text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if decimals else text
+    return text.rstrip("0").rstrip(".") if decimals and within <= 0 else text
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], more: str) -> str:
     """Return a table of texts, of which the last column may be long, and a line below it."""
     head = "".join(f'<th style="text-align:left">{escape(h)}</th>' for h in headers)
-    cells = ['<td style="text-align:left;vertical-align:top">{}</td>'] * len(headers)
+    cells = ['<td style="text-align:left;vertical-align:top;white-space:nowrap">{}</td>'] * (len(headers) - 1)
+    cells.append('<td style="text-align:left;vertical-align:top">{}</td>')
     body = "".join("<tr>" + "".join(c.format(escape(v)) for c, v in zip(cells, row, strict=True)) + "</tr>" for row in rows)
     below = f"<p>{escape(more)}</p>" if more else ""
-    return f'<div><table style="max-width:46em"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>'
+    return f'<div><table style="max-width:60em;font-size:inherit"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>'
 
 
 def batch(picks: Any) -> str:
-    """Return a batch as a table and a map, side by side."""
+    """Return a batch as a map and a table below it."""
     headers, predicted = ["pick", "row"], len(picks.predictions) > 0
     rows = []
     for i in range(min(len(picks), _SHOWN)):
         row = [str(i + 1), str(picks.ids[i])]
         if predicted:
             row.append(_with_interval(picks.predictions[i], picks.low[i], picks.high[i]))
-        rows.append([*row, picks.reasons[i]])
+        rows.append([*row, picks.reasons[i].split("; predicted ")[0]])  # which has a column
     headers += ["prediction", "reason"] if predicted else ["reason"]
     left = len(picks) - len(rows)
     more = f"{left} more: to_frame() has all" if left else ""
     title = f"<p><b>{len(picks)} {'row' if len(picks) == 1 else 'rows'} to label next</b>, the most useful first, by {escape(picks.method)}</p>"
-    parts = table(headers, rows, more) + (map_of(picks._places, len(rows)) if picks._places else "")
-    return f'<div>{title}<div style="display:flex;flex-wrap:wrap;gap:1.5em">{parts}</div></div>'
+    parts = (map_of(picks._places, len(rows)) if picks._places else "") + table(headers, rows, more)
+    return f"<div>{title}{parts}</div>"
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
     if math.isfinite(low) and math.isfinite(high):
-        return f"{number(value)} ({number(low)} to {number(high)})"
+        width = high - low
+        return f"{number(value, width)} ({number(low, width)} to {number(high, width)})"
     return number(value)
 
 

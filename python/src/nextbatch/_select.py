@@ -130,7 +130,7 @@ def select(
     plot : bool, optional
         Compute what `Batch.plot` draws. None, the default, means only in a notebook, which shows it beside the picks.
     progress : bool or callable
-        True shows a bar, by tqdm. A function is called with the stage, the number of steps that are
+        True shows bars: by tqdm, and in a notebook without it. A function is called with the stage, the number of steps that are
         done, and how many there are; an exception that it raises cancels the selection.
     random_state : int, RandomState or Generator, optional
         Another name of `seed`; a generator draws one.

@@ -1,4 +1,4 @@
-import type { BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
+import type { Audit, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
@@ -106,6 +106,7 @@ export const api = {
   ask: (c: string, rows: number, key?: string) => send<Job>('POST', `${of(c)}/asks`, { rows }, key),
   tell: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/tells`, { rows: [{ id, values }] }, key),
   correct: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/corrections`, { rows: [{ id, values }] }, key),
+  confirm: (c: string, ids: string[]) => send<Changed>('POST', `${of(c)}/confirmations`, { ids }),
   fail: (c: string, id: string, reason: string, again: boolean) => send<Changed>('POST', `${of(c)}/failures`, { ids: [id], reason, again }),
   giveBack: (c: string, ids: string[], reason: string) => send<Changed>('POST', `${of(c)}/returns`, { ids, reason }),
   undo: (c: string, event: number, reason: string) => send<Changed>('POST', `${of(c)}/undo`, { event, reason }),
@@ -122,5 +123,7 @@ export const api = {
   benchmark: (name: string) => get<BenchmarkResults>(`/v1/benchmarks/${encodeURIComponent(name)}`),
   benchmarkProgress: (name: string) => get<BenchmarkProgress>(`/v1/benchmarks/${encodeURIComponent(name)}/progress`),
 
+  audit: async (c: string) => (await get<{ audit: Audit | null }>(`${of(c)}/audit`)).audit,
+  makeAudit: (c: string) => send<Job>('POST', `${of(c)}/audits`, {}),
   makeMap: (c: string) => send<Job>('POST', `${of(c)}/maps`, {}),
 }

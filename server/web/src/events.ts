@@ -4,7 +4,7 @@ import type { LogEvent } from './types'
 
 // Entries of the log in words.
 
-interface Labels { labels?: { row: number; id: string; values: (number | null)[] }[] }
+interface Labels { labels?: { row: number; id: string; values: (number | null)[]; doubts?: unknown[] }[] }
 interface Payload extends Labels {
   reason?: string
   again?: boolean
@@ -24,14 +24,23 @@ export function eventText(e: LogEvent): string {
     case 'created': return 'created the campaign'
     case 'rows_added': return `added ${many((p.blocks ?? []).reduce((n, b) => n + b.rows, 0), 'row')}`
     case 'asked': return `asked for ${rows}${p.trained ? `, picked with a model fitted to ${many(p.trained, 'label')}` : ', spread over the inputs'}`
-    case 'told': return `labelled ${rows}`
-    case 'corrected': return `corrected the labels of ${rows}`
+    case 'told': return `labelled ${rows}${doubtsText(e)}`
+    case 'corrected': return `corrected the labels of ${rows}${doubtsText(e)}`
+    case 'confirmed': return `confirmed the labels of ${rows}`
     case 'failed': return `reported that ${rows} could not be labelled${p.again ? '; they stay open' : ''}`
     case 'returned': return `gave back ${rows}`
     case 'retired': return `retired ${rows}`
     case 'settings': return e.changes && e.changes.length > 0 ? `changed the settings: ${e.changes.map(changeText).join(', ')}` : 'changed the settings'
     case 'undone': return `undid event ${count(p.seq ?? 0)}`
   }
+}
+
+/** Labels of an event that had to wait for a second look. */
+const doubted = (e: LogEvent) => (payload(e).labels ?? []).filter(l => l.doubts).length
+
+function doubtsText(e: LogEvent): string {
+  const n = doubted(e)
+  return n === 0 ? '' : e.rows.length === 1 ? ', far from what was expected' : `, ${count(n)} of them far from what was expected`
 }
 
 export const reasonOf = (e: LogEvent): string => payload(e).reason ?? ''
@@ -61,7 +70,7 @@ export interface Run { person: string; events: LogEvent[] }
 
 const shortest = 3 // events that are worth a group
 
-const isSingle = (e: LogEvent) => e.kind === 'told' && e.rows.length === 1
+const isSingle = (e: LogEvent) => e.kind === 'told' && e.rows.length === 1 && doubted(e) === 0
 
 /**
  * Events with runs of single labels as groups, in their order. Several people who label at the same time have a group

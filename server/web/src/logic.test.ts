@@ -12,7 +12,8 @@ import { pathOf, placeOf } from './router'
 import { tokenOf } from './session'
 import { changeText } from './settings'
 import { parseRule, ruleText } from './stop'
-import type { BenchmarkResults, Job, LogEvent, PoolMap, QueueRow, TargetStanding } from './types'
+import type { BenchmarkResults, Job, LogEvent, PoolMap, QueueRow, TargetStanding, Waiting } from './types'
+import { byRow } from './parts/secondlook'
 import { campaignName } from './views/create'
 import { gainWords } from './views/overview'
 
@@ -83,6 +84,8 @@ describe('events', () => {
     expect(eventText(event('told'))).toBe('labelled 2 rows')
     expect(eventText(event('asked', { trained: 40 }))).toBe('asked for 2 rows, picked with a model fitted to 40 labels')
     expect(eventText(event('rows_added', { blocks: [{ rows: 5 }, { rows: 7 }] }))).toBe('added 12 rows')
+    expect(eventText(event('confirmed'))).toBe('confirmed the labels of 2 rows')
+    expect(eventText(event('told', { labels: [{ row: 1, id: 'a', values: [9], doubts: [{ low: 0, high: 1 }] }, { row: 2, id: 'b', values: [1] }] }))).toBe('labelled 2 rows, 1 of them far from what was expected')
     expect(eventText(event('undone', { seq: 9 }))).toBe('undid event 9')
   })
   test('carry their labels', () => expect(labelsOf(event('told', { labels: [{ row: 1, id: 'a', values: [2, null] }] }))).toHaveLength(1))
@@ -109,6 +112,11 @@ describe('runs of single labels', () => {
     expect(runText({ person: 'ada', events: [told(3, 'ada'), told(2, 'ada')] })).toBe('labelled 2 rows')
     expect(runText({ person: 'ada', events: [told(3, 'ada', 1, true), told(2, 'ada')] })).toBe('labelled 2 rows, one of which is undone')
   })
+})
+
+test('labels that wait are listed by row', () => {
+  const w = (row: number, target: string) => ({ row, target }) as Waiting
+  expect(byRow([w(3, 'a'), w(1, 'a'), w(3, 'b')]).map(l => l.map(x => `${x.row}${x.target}`))).toEqual([['3a', '3b'], ['1a']])
 })
 
 test('changes of settings have names and values', () => {

@@ -10,6 +10,7 @@ export interface Added {
 }
 
 export interface Advice {
+  audits?: number // where it is too early to tell, about how many more audit rows would tell; absent if that is not known
   because: string
   verdict: 'stop' | 'go on' | 'too early to tell'
 }
@@ -28,6 +29,31 @@ export interface AskRequest {
   lease?: string // how long the rows are out, such as 168h; empty means as the settings say
   must?: string[] | null // ids of rows that must be in the batch
   rows?: number // how many; 0 means as the settings say
+}
+
+export interface Audit {
+  labelled: number // labelled rows when it was made
+  targets: AuditTarget[]
+  warnings: string[]
+}
+
+export interface AuditFinding {
+  changed: boolean // the label has changed since, or counts no longer
+  high: number
+  id: string
+  label: number
+  low: number // a right label lies between low and high with a probability of 95 %
+  p?: number // p-value, corrected for the number of labels; absent where it says nothing
+  prediction: number
+  row: number // number of the row, in the order in which rows were added, from 0
+  score: number // the error over the error that is typical for such a row
+}
+
+export interface AuditTarget {
+  answer: string // in a sentence
+  findings: AuditFinding[] // labels that disagree most with predictions by models that have not seen them
+  suspects: number // labels that look wrong: the first findings
+  target: string
 }
 
 export interface Batch {
@@ -205,9 +231,10 @@ export interface Fitted {
 
 export interface Forecast {
   cost: Interval | null
-  labels: Interval
+  labels: Interval // in total; a limit is null where it is more than there are rows, a value also where the limits are more than a factor of four apart
   metric: 'rmse' | 'mae' | 'q95'
   more: Interval
+  rows: number // that can have a label: all but those that failed or were retired
   wanted: number
 }
 
@@ -235,11 +262,15 @@ export interface Job {
   campaign: string
   ended?: string
   id: string
-  kind: 'ask' | 'predict' | 'map' | 'gain' // what it does
+  kind: 'ask' | 'predict' | 'map' | 'gain' | 'audit' // what it does
   person: string // who started it
   problem?: string // why it failed
   progress: Progress
   state: 'running' | 'done' | 'failed' | 'cancelled'
+}
+
+export interface LastAudit {
+  audit: Audit | null // null if there was none since the service started
 }
 
 export interface LogEvent {
@@ -351,7 +382,7 @@ export interface PreviewColumn {
 export interface Progress {
   done: number
   of: number
-  stage: string // waiting, fitting, training, embedding, picking or comparing
+  stage: string // waiting, fitting, training, embedding, picking, comparing or auditing
 }
 
 export interface Published {
@@ -487,7 +518,7 @@ export interface TargetStanding {
   held_out: number
   labels: number
   learners?: Fitted[]
-  next: Interval | null
+  next: Interval | null // share by which 10 % more labels lower the RMSE
   noise: Noise
   random: number
   target: string

@@ -84,7 +84,7 @@ describe('a campaign, from the file to the curve', () => {
     await page.dispatchEvent('.drop', 'drop', { dataTransfer: data })
     await page.getByText('400 rows, 5 columns').waitFor()
     expect(await page.locator('.preview').getByText('<b>grade</b>').count()).toBe(1)
-    for (const box of await page.locator('.preview input:checked').all()) await box.uncheck()
+    for (const box of await page.locator('.preview input[aria-label^=Predict]:checked').all()) await box.uncheck()
     await page.getByLabel('Predict y (mg/mL)').check()
     await page.getByLabel('Column that names the rows').selectOption('name')
     await page.getByLabel('Rows per batch').fill('10')
@@ -170,28 +170,49 @@ describe('a campaign, from the file to the curve', () => {
     expect([counts.asked, counts.failed, counts.labelled]).toEqual([0, 1, 60])
   })
 
-  test('the last label is corrected with one key, and a label of any row in its dialog', async () => {
+  test('a slip waits for a second look, and is corrected or confirmed with one key, in a list and in the dialog of its row', async () => {
     const page = await open()
     await page.goto(at('label'))
     await page.getByLabel('How many?').fill('1')
     await page.keyboard.press('Enter')
     const id = await page.locator('.task .id').innerText()
     await page.waitForFunction(() => document.activeElement?.id === 'target-0')
-    await page.keyboard.type('15')
+    await page.keyboard.type('150')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Your queue is done' }).waitFor()
-    await page.keyboard.press('Alt+c')
+    await page.locator('.deeds .doubtful').getByText(/150.*expected/).waitFor()
     expect(await violations(page)).toEqual([])
+    await page.keyboard.press('Alt+c')
     await page.getByRole('dialog').getByRole('textbox', { name: 'y' }).waitFor()
+    expect(await violations(page)).toEqual([])
     await page.keyboard.type('1.5') // replaces what is there
     await page.keyboard.press('Enter')
     await page.locator('.deeds li').first().getByText('corrected').waitFor()
     const row = Number(id.slice(1))
-    const label = async () => (await service.call<{ labels: Record<string, number> }>('GET', `/v1/campaigns/solubility/rows/${row}`)).labels['y (mg/mL)']
-    expect(await label()).toBe(1.5)
+    const known = async () => await service.call<{ status: string; labels: Record<string, number | null> }>('GET', `/v1/campaigns/solubility/rows/${row}`)
+    const label = async () => { const { status, labels } = await known(); return [status, labels['y (mg/mL)']] }
+    expect(await label()).toEqual(['labelled', 1.5])
     await page.keyboard.press('Alt+u')
     await page.locator('.deeds .tag').waitFor({ state: 'detached' })
-    expect(await label()).toBe(15)
+    expect(await label()).toEqual(['waiting', null])
+    await page.keyboard.press('Alt+r')
+    await page.locator('.deeds li').first().getByText('confirmed').waitFor()
+    expect(await label()).toEqual(['labelled', 150])
+    await page.keyboard.press('Alt+u') // the confirmation and the label
+    await page.locator('.task .id', { hasText: id }).waitFor()
+    await page.waitForFunction(() => document.activeElement?.id === 'target-0')
+    await page.keyboard.type('150')
+    await page.keyboard.press('Enter')
+    await page.locator('.deeds .doubtful').waitFor()
+    await page.goto(at('overview'))
+    await page.locator('.reminder').getByText('waits for a second look').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('link', { name: 'Take a second look' }).click()
+    await page.getByRole('button', { name: id, exact: true }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: `${id} is right` }).click()
+    await page.getByText('No label waits.').waitFor()
+    expect(await label()).toEqual(['labelled', 150])
     await page.goto(at('rows'))
     await page.getByLabel('Search by id').fill(id)
     await page.getByText('1 of 400 rows').waitFor()
@@ -203,13 +224,23 @@ describe('a campaign, from the file to the curve', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('gridcell', { name: '2.5' }).waitFor()
     await page.goto(at('history'))
-    for (let i = 0; i < 2; i++) { // the correction and the label
+    for (let i = 0; i < 3; i++) { // the correction, the confirmation and the label
       const undone = await page.locator('.entry.undone').count()
       await page.locator('.entry:not(.undone)', { hasText: id }).first().getByRole('button', { name: /^Undo/ }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Undo it' }).click()
       await page.waitForFunction(n => document.querySelectorAll('.entry.undone').length > n, undone)
     }
     await service.call('POST', '/v1/campaigns/solubility/returns', { ids: [id] })
+  })
+
+  test('the labels are looked through for wrong ones', async () => {
+    const page = await open()
+    await page.goto(at('check'))
+    await page.getByRole('button', { name: /^Look through \d+ labels/ }).click()
+    await page.getByText(/labels? of \d+ looks? wrong/i).waitFor({ timeout: 150_000 })
+    expect(await violations(page)).toEqual([])
+    await page.locator('.checks tbody button').first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Correct the label' }).waitFor()
   })
 
   test('the history groups single labels and names what changed in the settings', async () => {
@@ -539,7 +570,7 @@ describe.each([
     const page = await open({ width, dark })
     const asked = await service.ask('solubility', 1) // so that there is a row to label
     try {
-      for (const path of ['/', '/new', '/benchmarks', '/c/solubility/overview', '/c/solubility/label', '/c/solubility/map', '/c/solubility/rows', '/c/solubility/history', '/nowhere']) {
+      for (const path of ['/', '/new', '/benchmarks', '/c/solubility/overview', '/c/solubility/label', '/c/solubility/map', '/c/solubility/rows', '/c/solubility/history', '/c/solubility/check', '/nowhere']) {
         await page.goto(service.address + path)
         await settled(page)
         if (path.endsWith('/label')) await page.locator('.task .with-unit').waitFor()

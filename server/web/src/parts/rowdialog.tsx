@@ -6,6 +6,7 @@ import { withoutPrediction } from '../queue'
 import type { Campaign, Measurement, RowHistory, Session } from '../types'
 import { useLoad } from '../use'
 import { CorrectForm } from './correct'
+import { Doubtful } from './secondlook'
 import { Modal } from './modal'
 import { Loading, ProblemNote } from './notice'
 import { Values } from './values'
@@ -13,19 +14,35 @@ import { Values } from './values'
 /** Everything that is known about a row, and a way to correct its label. */
 export function RowDialog({ campaign, session, row, close, changed }: { campaign: Campaign; session: Session; row: number; close: () => void; changed: () => void }) {
   const [correcting, setCorrecting] = useState(false)
+  const [fault, setFault] = useState<unknown>(null)
   const { data, error, reload } = useLoad(() => api.row(campaign.name, row), [campaign.name, row])
+  const confirm = async (id: string) => {
+    try {
+      await api.confirm(campaign.name, [id])
+      reload()
+      changed()
+    } catch (e) {
+      setFault(e)
+    }
+  }
+  const waits = data !== null && data.waiting.length > 0
   return (
     <Modal wide title={data ? `${campaign.id_column ?? 'Row'} ${data.id}` : `Row ${row}`} close={close}>
-      <ProblemNote error={error} />
+      <ProblemNote error={fault ?? error} />
       {!data && !error && <Loading what="the row" />}
       {data && <Known row={data} campaign={campaign} />}
+      {waits && !correcting && (
+        <Doubtful list={data.waiting}>
+          {session.role !== 'viewer' && <button type="button" onClick={() => { void confirm(data.id) }}>It is right</button>}
+        </Doubtful>
+      )}
       {data && correcting
-        ? <CorrectForm of={{ campaign: campaign.name, id: data.id, targets: campaign.targets, values: data.labels }} cancel={() => setCorrecting(false)}
+        ? <CorrectForm of={{ campaign: campaign.name, id: data.id, targets: campaign.targets, values: { ...data.labels, ...Object.fromEntries(data.waiting.map(w => [w.target, w.value])) } }} cancel={() => setCorrecting(false)}
             done={() => { setCorrecting(false); reload(); changed() }} />
         : (
           <form method="dialog" class="line">
             <button autofocus>Close</button>
-            {data?.status === 'labelled' && mayCorrect(session, data.measurements.map(m => m.person)) &&
+            {data && data.measurements.length > 0 && data.status !== 'retired' && mayCorrect(session, data.measurements.map(m => m.person)) &&
               <button type="button" onClick={() => setCorrecting(true)}>Correct the label</button>}
           </form>
         )}
@@ -34,7 +51,7 @@ export function RowDialog({ campaign, session, row, close, changed }: { campaign
 }
 
 function Known({ row, campaign }: { row: RowHistory; campaign: Campaign }) {
-  const why = row.status === 'labelled' ? row.reason : withoutPrediction(row.reason ?? '')
+  const why = row.measurements.length > 0 ? row.reason : withoutPrediction(row.reason ?? '')
   return (
     <>
       <p><span class={`dot ${row.status}`} />{row.status}{row.failures > 0 && `, failed ${row.failures} times`}</p>

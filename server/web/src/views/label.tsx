@@ -9,16 +9,21 @@ import { FailDialog } from '../parts/faildialog'
 import { JobBar } from '../parts/job'
 import { LabelFields } from '../parts/labelfields'
 import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
+import { Doubtful } from '../parts/secondlook'
 import { Values } from '../parts/values'
 import { pathOf } from '../router'
 import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
 import type { Predictions } from '../kinds'
 import { defaultBatch } from '../types'
-import type { Campaign, Job, QueueRow, Session } from '../types'
+import type { Campaign, Job, QueueRow, Session, Waiting } from '../types'
 import { useEvery, useLoad } from '../use'
 
 /** Something that this person just did, for the list beside the form. */
-interface Deed { event: number; row: QueueRow; values?: Record<string, number>; predictions?: Predictions; failed?: string; corrected?: boolean }
+interface Deed {
+  event: number; row: QueueRow; values?: Record<string, number>; predictions?: Predictions; failed?: string; corrected?: boolean
+  waiting?: Waiting[] // numbers among the values that wait for a second look
+  confirmed?: number // event that confirmed them
+}
 
 export function Label({ campaign, session }: { campaign: string; session: Session }) {
   if (session.role !== 'viewer') return <Labelling campaign={campaign} session={session} />
@@ -45,6 +50,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
   const undo = async (d: Deed) => {
     setFault(null)
     try {
+      if (d.confirmed) await api.undo(campaign, d.confirmed, 'undone while labelling')
       await api.undo(campaign, d.event, 'undone while labelling')
       setDeeds(list => list.filter(x => x !== d))
       if (!d.corrected) setGone(list => list.filter(x => x !== d.row.row))
@@ -53,10 +59,20 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
       setFault(e)
     }
   }
+  const confirm = async (d: Deed) => {
+    setFault(null)
+    try {
+      const { event } = await api.confirm(campaign, [d.row.id])
+      setDeeds(list => list.map(x => x === d ? { ...x, waiting: [], confirmed: event } : x))
+    } catch (e) {
+      setFault(e)
+    }
+  }
   const last = deeds[0]
   useShortcuts(last ? [
     { keys: 'Alt+U', does: 'Undo the last entry', run: () => { void undo(last) }, inFields: true },
     ...(last.values ? [{ keys: 'Alt+C', does: 'Correct the last label', run: () => setCorrecting(last), inFields: true }] : []),
+    ...(last.waiting?.length ? [{ keys: 'Alt+R', does: 'The last label is right', run: () => { void confirm(last) }, inFields: true }] : []),
   ] : [])
   if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="your rows" />
   const { status, queue } = data
@@ -80,12 +96,12 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
               skip={() => setSkipped(list => [...list.filter(x => x !== row.row), row.row])}
               givenBack={() => leave(row)} fail={setFault} />
           : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(key => api.ask(campaign, n, key))} />}
-        {deeds.length > 0 && <Deeds deeds={deeds} campaign={campaign} undo={undo} correct={setCorrecting} />}
+        {deeds.length > 0 && <Deeds deeds={deeds} campaign={campaign} undo={undo} correct={setCorrecting} confirm={confirm} />}
       </div>
       {correcting && <CorrectDialog of={{ campaign, id: correcting.row.id, targets: queue.targets, values: correcting.values ?? {} }} close={() => setCorrecting(null)}
         done={(told, values) => {
           setCorrecting(null)
-          if (told.event > 0) add({ event: told.event, row: correcting.row, values, predictions: correcting.predictions ?? {}, corrected: true })
+          if (told.event > 0) add({ event: told.event, row: correcting.row, values, predictions: correcting.predictions ?? {}, corrected: true, waiting: told.waiting })
         }} />}
     </>
   )
@@ -97,7 +113,7 @@ function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: num
   const n = parseNumber(text)
   const right = n !== null && Number.isInteger(n) && n > 0 && n <= Math.max(1, status.open)
   if (status.open === 0) {
-    return <Empty title="No row is left to label"><p>All {many(status.rows, 'row')} are labelled, out, failed or retired.</p></Empty>
+    return <Empty title="No row is left to label"><p>All {many(status.rows, 'row')} are labelled, waiting for a second look, out, failed or retired.</p></Empty>
   }
   return (
     <Empty title={labelled > 0 ? 'Your queue is done' : 'No rows are waiting for you'}>
@@ -130,7 +146,7 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
     setBusy(true)
     try {
       const told = await api.tell(campaign, row.id, read.values, key)
-      done({ event: told.event, row, values: read.values, predictions: predictionsOf(told, row.id) })
+      done({ event: told.event, row, values: read.values, predictions: predictionsOf(told, row.id), waiting: told.waiting })
     } catch (e) {
       setFault(problemText(e))
       setBusy(false)
@@ -168,18 +184,26 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
 }
 
 /** What the person did, the last first. It is shown where it cannot be missed, because that is when slips are noticed. */
-function Deeds({ deeds, campaign, undo, correct }: { deeds: Deed[]; campaign: string; undo: (d: Deed) => Promise<void>; correct: (d: Deed) => void }) {
+function Deeds({ deeds, campaign, undo, correct, confirm }: {
+  deeds: Deed[]; campaign: string; undo: (d: Deed) => Promise<void>; correct: (d: Deed) => void; confirm: (d: Deed) => Promise<void>
+}) {
   return (
     <section class="card deeds" aria-label="What you just did" aria-live="polite">
       <h2>Just now</h2>
       <ol>
         {deeds.map((d, i) => (
           <li key={d.event}>
-            <p><strong class="id">{d.row.id}</strong>{d.corrected && <span class="tag">corrected</span>}</p>
+            <p><strong class="id">{d.row.id}</strong>{d.corrected && <span class="tag">corrected</span>}{d.confirmed && <span class="tag">confirmed</span>}</p>
             {d.failed !== undefined && <p>Failed{d.failed !== 'failed' && `: ${d.failed}`}</p>}
             {d.values && Object.entries(d.values).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
+            {d.waiting && d.waiting.length > 0 && (
+              <Doubtful list={d.waiting}>
+                <button type="button" aria-label={`${d.row.id} is right`} onClick={() => { void confirm(d) }}>It is right{i === 0 && <> <kbd>Alt R</kbd></>}</button>
+                <button type="button" class="primary" aria-label={`Correct ${d.row.id}, which waits`} onClick={() => correct(d)}>Correct{i === 0 && <> <kbd>Alt C</kbd></>}</button>
+              </Doubtful>
+            )}
             <div class="line deed-actions">
-              {d.values && <button type="button" class="quiet" aria-label={`Correct ${d.row.id}`} onClick={() => correct(d)}>Correct{i === 0 && <> <kbd>Alt C</kbd></>}</button>}
+              {d.values && !d.waiting?.length && <button type="button" class="quiet" aria-label={`Correct ${d.row.id}`} onClick={() => correct(d)}>Correct{i === 0 && <> <kbd>Alt C</kbd></>}</button>}
               <button type="button" class="quiet" aria-label={`Undo ${d.row.id}`} onClick={() => { void undo(d) }}>Undo{i === 0 && <> <kbd>Alt U</kbd></>}</button>
             </div>
           </li>

@@ -57,7 +57,7 @@ export function PoolMapView({ campaign, session }: { campaign: string; session: 
   )
 }
 
-const statusNames: Record<Status, string> = { open: '--open', asked: '--asked', labelled: '--accent', failed: '--bad', retired: '--line-strong' }
+const statusNames: Record<Status, string> = { open: '--open', asked: '--asked', labelled: '--accent', failed: '--bad', retired: '--line-strong', waiting: '--waiting' }
 
 function Shown({ map, status, session, reload }: { map: PoolMap; status: Campaign; session: Session; reload: () => void }) {
   const [mode, setMode] = useState<Mode>('status')
