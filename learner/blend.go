@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -362,12 +363,12 @@ func (b *blend) String() string {
 			weights = append(weights, fmt.Sprintf("%.2f %s", c.Weight, c.Name))
 		}
 		if c.Left == "" {
-			errors = append(errors, fmt.Sprintf("%s %.4g", c.Name, c.Error))
+			errors = append(errors, c.Name+" "+words.Number(c.Error))
 		}
 	}
 	text := fmt.Sprintf("%s (RMSE out of fold: %s", strings.Join(weights, ", "), strings.Join(errors, ", "))
 	if len(weights) > 1 {
-		text += fmt.Sprintf(", blend %.4g", b.rmse)
+		text += ", blend " + words.Number(b.rmse)
 	}
 	if why := b.reasons(); why != "" {
 		text += "; left out: " + why
