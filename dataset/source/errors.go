@@ -29,6 +29,7 @@ var (
 	ErrFormula  = errors.New("the formula has no stored value")
 	ErrID       = errors.New("the id does not identify one row")
 	ErrColumns  = errors.New("there are too many columns")
+	ErrRows     = errors.New("there are too many rows")
 	ErrMemory   = errors.New("reading the file would take more memory than is allowed")
 )
 
