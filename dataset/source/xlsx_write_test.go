@@ -182,7 +182,9 @@ func FuzzWriteXLSX(f *testing.F) {
 	f.Add("_x", "_x0000\v", 68.0)
 	f.Add("_x005F_", "_xD83D__xDE00_ 😀\x0b]]>&amp;", 0.0)
 	f.Fuzz(func(t *testing.T, name, text string, v float64) {
-		plain := func(s string) bool { return utf8.ValidString(s) && s == string(trim([]byte(s))) && s != "" && len(s) < cellLength }
+		plain := func(s string) bool {
+			return utf8.ValidString(s) && s == string(trim([]byte(s))) && s != "" && len(s) < cellLength
+		}
 		if !plain(name) || !plain(text) || math.IsNaN(v) || name == "v" {
 			return
 		}
