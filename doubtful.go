@@ -30,8 +30,9 @@ func (d DoubtfulLabel) String() string {
 	return text
 }
 
-// DoubtfulWarning is a line about labels that a table came with and that should get a second look; empty if there are none.
-func DoubtfulWarning(list []DoubtfulLabel) string {
+// DoubtfulWarning is a line about labels that a table came with and that should get a second look, and the command that
+// examines them; empty if there are none.
+func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -43,8 +44,8 @@ func DoubtfulWarning(list []DoubtfulLabel) string {
 	if more := len(list) - most; more > 0 {
 		named = append(named, words.Count(more, "other", "others"))
 	}
-	return fmt.Sprintf("%s like a slip (%s); correct or remove what is wrong: the model learns from all labels; 'nextbatch audit' compares each of them with a prediction",
-		words.Count(len(list), "label looks", "labels look"), strings.Join(named, " | "))
+	return fmt.Sprintf("%s like a slip (%s); correct or remove what is wrong; '%s' compares each of them with a prediction",
+		words.Count(len(list), "label looks", "labels look"), strings.Join(named, " | "), audit)
 }
 
 // DoubtfulLabels examines the labels that rows came with. Each is compared with what the model predicted for it before it

@@ -329,6 +329,8 @@ func (r *Request) checkInput() error {
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
+	case r.Random != nil && (r.Table == nil || len(r.Random) != r.Table.Rows()):
+		return refuse("%s says of %d rows whether they are random, and is for the rows of the one table of the request", r.named("Random"), len(r.Random))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.Spec.NeedsLabelled():
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():

@@ -247,6 +247,7 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		found.warn(plan)
 	} else if model != nil {
 		found = rows.learntBy(predicting, s)
+		s.warnOfStart(plan, predicting)
 		if err := c.keepModel(ctx, fingerprint, found); err != nil {
 			return nil, err
 		}
@@ -280,6 +281,17 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	rows.renumber(answer)
 	result, err := json.Marshal(answer)
 	return &choice{asked, answer, result, kept}, err
+}
+
+// warnOfStart names labels that look like slips to the first model of a campaign. Those that are told later have been examined when
+// they arrived.
+func (s *State) warnOfStart(p, learnt *nextbatch.Plan) {
+	if slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model != "" }) {
+		return
+	}
+	if text := nextbatch.DoubtfulWarning(learnt.Doubtful(), "nextbatch campaign audit"); text != "" {
+		p.Warnings = append(p.Warnings, text)
+	}
 }
 
 // renumber turns rows of the table in a result into rows of the campaign, which also

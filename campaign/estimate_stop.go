@@ -113,8 +113,7 @@ const (
 type Advice struct {
 	Verdict Verdict `json:"verdict" enum:"stop,go on,too early to tell"`
 	Because string  `json:"because"`
-	// Audits is about how many more audit rows would tell, where it is too early; 0 where that cannot be said.
-	Audits int `json:"audits,omitempty"`
+	Audits  int     `json:"audits,omitempty" doc:"where it is too early to tell, about how many more audit rows would tell; absent if that is not known"`
 }
 
 func (a Advice) String() string { return string(a.Verdict) + ": " + a.Because }

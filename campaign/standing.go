@@ -38,7 +38,7 @@ type TargetStanding struct {
 	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
 	Noise    Noise     `json:"noise"`    // of repeated measurements
 	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
-	Next     *Interval `json:"next"`     // share by which MoreLabels, 10 % more labels, lowers the RMSE
+	Next     *Interval `json:"next" doc:"share by which 10 % more labels lower the RMSE"`
 	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of an RMSE that is a tenth smaller than the present one
 	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
 	Advice   Advice    `json:"advice"`

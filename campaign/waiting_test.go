@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/learner"
 )
 
 // watched returns a campaign with enough labels, 0 to 6, for a second look at others.
@@ -418,5 +420,41 @@ func TestUnlikely(t *testing.T) {
 	s := state(t, c)
 	if got := s.Unlikely(); len(s.Waiting()) != 0 || !slices.Equal(waitingIDs(got), []string{"r017"}) || got[0].Value != 30000 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestFirstModelNamesSlips: the first ask with a model names labels of the start that the model finds far off; the next does not.
+func TestFirstModelNamesSlips(t *testing.T) {
+	t.Parallel()
+	table := pool(0, 80)
+	x, err := table.Numeric("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := dataset.NewNumeric("y")
+	for i := range 80 {
+		switch {
+		case i == 17:
+			y.Append(1000 * (50 + x.Float(i)))
+		case i < 40:
+			y.Append(50 + x.Float(i))
+		default:
+			y.Append(math.NaN())
+		}
+	}
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
+		Table: mustTable(append(table.Columns(), y)...), IDColumn: "name", Targets: []string{"y"}, By: ada,
+		Settings: campaign.Settings{Choices: nextbatch.Choices{Learner: learner.GaussianOnly}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range []bool{true, false} {
+		got := ask(t, c, campaign.Ask{Rows: 4})
+		named := slices.ContainsFunc(got.Result.Warnings, func(w string) bool { return strings.Contains(w, "like a slip (r017: ") })
+		if named != want {
+			t.Errorf("ask %d: %q", number, got.Result.Warnings)
+		}
+		tell(t, c, got.Rows[0].ID, 50.0)
 	}
 }

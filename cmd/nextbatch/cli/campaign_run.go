@@ -61,7 +61,8 @@ The run ends when the stop rule holds, when --max-labels rows have a label or ar
 no row is open, or when --give-up rows have failed without a label in between. Rows that are
 being labelled are finished first; those that wait are returned. Ctrl-C ends it at once and
 returns all rows. Stop rules: rmse<0.5, mae<0.5, q95<0.5 (in the units of the label) and
-gain<1%; with several targets, rmse(NAME)<0.5 for one of them.
+gain<2% (see 'nextbatch campaign status --help'); with several targets, rmse(NAME)<0.5
+for one of them.
 
 A label that is far from what was expected waits for a second look, as with 'campaign
 tell': it is recorded, but nothing learns from it. The run goes on, and lists such labels;
@@ -76,7 +77,7 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	f.StringVar(&r.timeout, "timeout", "", "how long an attempt may take, such as 90s, 1h or 2d (default no limit)")
 	f.IntVar(&r.retries, "retries", 0, "further attempts at a row after a failed one")
 	f.IntVar(&r.giveUp, "give-up", 10, "end after this many failed rows without a label in between; 0 means never")
-	f.StringVar(&r.stop, "stop", "", "stop rule, such as 'rmse<0.5' or 'gain<1%'")
+	f.StringVar(&r.stop, "stop", "", "stop rule, such as 'rmse<0.5' or 'gain<2%'")
 	f.IntVar(&r.maxLabels, "max-labels", 0, "end when this many rows of the campaign have a label; 0 means no limit")
 	f.IntVarP(&r.batch, "batch", "n", 0, "rows to ask for at a time (default by the settings)")
 	f.StringVar(&r.lease, "lease", "", "how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")

@@ -232,7 +232,7 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
 	doubtful := nextbatch.DoubtfulLabels(rows, model, f.ids.Name)
-	if text := nextbatch.DoubtfulWarning(doubtful); text != "" {
+	if text := nextbatch.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
 		warnings = append(warnings, text)
 	}
 	for _, w := range warnings {

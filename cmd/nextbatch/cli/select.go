@@ -635,7 +635,7 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 // lookAtLabels finds labels of the tables that should get a second look.
 func (s *selecting) lookAtLabels() {
 	s.doubtful = s.plan.Doubtful()
-	if text := nextbatch.DoubtfulWarning(s.doubtful); text != "" {
+	if text := nextbatch.DoubtfulWarning(s.doubtful, "nextbatch audit"); text != "" {
 		s.plan.Warnings = append(s.plan.Warnings, text)
 	}
 }

@@ -1,4 +1,4 @@
-import type { BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
+import type { Audit, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
@@ -123,5 +123,7 @@ export const api = {
   benchmark: (name: string) => get<BenchmarkResults>(`/v1/benchmarks/${encodeURIComponent(name)}`),
   benchmarkProgress: (name: string) => get<BenchmarkProgress>(`/v1/benchmarks/${encodeURIComponent(name)}/progress`),
 
+  audit: async (c: string) => (await get<{ audit: Audit | null }>(`${of(c)}/audit`)).audit,
+  makeAudit: (c: string) => send<Job>('POST', `${of(c)}/audits`, {}),
   makeMap: (c: string) => send<Job>('POST', `${of(c)}/maps`, {}),
 }

@@ -10,6 +10,7 @@ export interface Added {
 }
 
 export interface Advice {
+  audits?: number // where it is too early to tell, about how many more audit rows would tell; absent if that is not known
   because: string
   verdict: 'stop' | 'go on' | 'too early to tell'
 }
@@ -230,9 +231,10 @@ export interface Fitted {
 
 export interface Forecast {
   cost: Interval | null
-  labels: Interval
+  labels: Interval // in total; a limit is null where it is more than there are rows, a value also where the limits are more than a factor of four apart
   metric: 'rmse' | 'mae' | 'q95'
   more: Interval
+  rows: number // that can have a label: all but those that failed or were retired
   wanted: number
 }
 
@@ -516,7 +518,7 @@ export interface TargetStanding {
   held_out: number
   labels: number
   learners?: Fitted[]
-  next: Interval | null
+  next: Interval | null // share by which 10 % more labels lower the RMSE
   noise: Noise
   random: number
   target: string

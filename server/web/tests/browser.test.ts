@@ -211,7 +211,7 @@ describe('a campaign, from the file to the curve', () => {
     await page.getByRole('button', { name: id, exact: true }).waitFor()
     expect(await violations(page)).toEqual([])
     await page.getByRole('button', { name: `${id} is right` }).click()
-    await page.getByRole('heading', { name: 'No label waits' }).waitFor()
+    await page.getByText('No label waits.').waitFor()
     expect(await label()).toEqual(['labelled', 150])
     await page.goto(at('rows'))
     await page.getByLabel('Search by id').fill(id)
@@ -231,6 +231,16 @@ describe('a campaign, from the file to the curve', () => {
       await page.waitForFunction(n => document.querySelectorAll('.entry.undone').length > n, undone)
     }
     await service.call('POST', '/v1/campaigns/solubility/returns', { ids: [id] })
+  })
+
+  test('the labels are looked through for wrong ones', async () => {
+    const page = await open()
+    await page.goto(at('check'))
+    await page.getByRole('button', { name: /^Look through \d+ labels/ }).click()
+    await page.getByText(/labels? of \d+ looks? wrong/i).waitFor({ timeout: 150_000 })
+    expect(await violations(page)).toEqual([])
+    await page.locator('.checks tbody button').first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Correct the label' }).waitFor()
   })
 
   test('the history groups single labels and names what changed in the settings', async () => {
