@@ -39,7 +39,7 @@ func (s *selecting) write(r *nextbatch.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := source.WriteFile(s.out, t); err != nil {
+	if err := source.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
 		return err
 	}
 	s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
