@@ -91,7 +91,7 @@ var table = map[string]rule{
 	"internal/linalg":                  {may: []string{"matrix", "internal/simd"}},
 	"internal/minimise":                {may: []string{"matrix", "internal/simd"}},
 	"dataset":                          {may: with(engine, "matrix", "internal/rowfile")},
-	"dataset/source":                   {may: []string{"matrix", "dataset", "internal/atomicfile", "internal/ctxio", "internal/rowfile"}},
+	"dataset/source":                   {may: []string{"matrix", "dataset", "internal/atomicfile", "internal/ctxio", "internal/rowfile", "internal/words"}},
 	"dataset/sets":                     {may: []string{"matrix", "dataset", "dataset/source", "internal/atomicfile", "internal/ctxio"}},
 	"conformal":                        {may: []string{"internal/rng"}},
 	"plausible":                        {may: []string{"internal/words"}},

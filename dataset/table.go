@@ -60,6 +60,7 @@ type Table struct {
 	columns []Column
 	index   map[string]int
 	rows    int
+	origin  *Origin // nil if no file holds the table
 }
 
 // MostColumns is how many columns a table may have that is read from a file or comes from another
@@ -158,7 +159,9 @@ func (t *Table) Without(names ...string) (*Table, error) {
 			kept = append(kept, c)
 		}
 	}
-	return t.with(kept, t.rows), nil
+	s := t.with(kept, t.rows)
+	s.origin = t.origin
+	return s, nil
 }
 
 // Select returns a copy of the named rows, in that order.

@@ -43,6 +43,9 @@ func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Tab
 // notInputs lists the columns that the network does not see.
 func (t Tables) notInputs() []string {
 	all := slices.Concat(t.NotInputs, t.TargetColumns, []string{t.IDColumn, t.RandomColumn})
+	for _, target := range t.TargetColumns {
+		all = append(all, dataset.CensoredColumn(target)) // which tells whether there is a label
+	}
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 

@@ -140,6 +140,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		return nil, err
 	}
 	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights}
+	t.remarks(parts, r)
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -199,6 +200,22 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		}
 	}
 	return r, nil
+}
+
+// remarks adds what the readers of the tables have to say.
+func (t Tables) remarks(parts []part, r *Rows) {
+	for _, s := range sources(parts) {
+		name := ""
+		if t.Names[s] != "" {
+			name = t.Names[s] + ": "
+		}
+		for _, text := range s.Origin().Warnings {
+			r.Warnings = append(r.Warnings, name+text)
+		}
+		for _, text := range s.Origin().Notes {
+			r.Notes = append(r.Notes, name+text)
+		}
+	}
 }
 
 // checkRows reports tables that have no rows at all.
@@ -268,9 +285,11 @@ func (t Tables) at(table *dataset.Table, err error) error { return t.Names.At(ta
 
 // concat returns columns of all tables; its error names a table that lacks one.
 func (t Tables) concat(ctx context.Context, names []string, parts []part) (*dataset.Table, error) {
-	for _, s := range sources(parts) {
+	tables := sources(parts)
+	for i, s := range tables {
 		for _, name := range names {
-			if _, err := s.Column(name); err != nil {
+			tables[i] = tables[i].Marked(name)
+			if _, err := tables[i].Column(name); err != nil {
 				return nil, t.at(s, err)
 			}
 		}
@@ -280,7 +299,7 @@ func (t Tables) concat(ctx context.Context, names []string, parts []part) (*data
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		one, err := dataset.Concat([]string{name}, sources(parts)...)
+		one, err := dataset.Concat([]string{name}, tables...)
 		if err != nil {
 			return nil, err
 		}

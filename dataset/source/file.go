@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -52,7 +53,30 @@ func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, e
 		}
 		t, err = readOnce(ctx, path, read, opts, at.late)
 	}
+	if errors.Is(err, ErrEncoding) && opts.Encoding == "" && isDelimited(path, opts) && isRegular(path) { // beyond what was guessed from
+		opts.Encoding = "windows-1252"
+		if again, err := ReadFile(ctx, path, opts); err == nil {
+			return withEncoding(again, opts.Encoding), nil
+		}
+	}
 	return t, inFile(path, ended(ctx, once(err)))
+}
+
+// isDelimited reports whether a file is a text of separated fields.
+func isDelimited(path string, opts Options) bool {
+	format := extensionOf(path)
+	if opts.Format != "" {
+		format = "." + strings.ToLower(opts.Format)
+	}
+	return slices.Contains([]string{".csv", ".data", ".dat", ".txt", ".tsv", ".tab"}, format)
+}
+
+// withEncoding notes an encoding that was found out late.
+func withEncoding(t *dataset.Table, encoding string) *dataset.Table {
+	o := t.Origin()
+	o.Notes = append([]string{"the encoding is " + encoding}, o.Notes...)
+	t.SetOrigin(o)
+	return t
 }
 
 // Read reads a table that has no file name, such as one from standard input, in

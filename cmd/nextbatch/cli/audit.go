@@ -40,7 +40,8 @@ type auditing struct {
 	path   string
 	config network.Config
 	rows   *tables.Rows
-	names  []string // of the labelled rows
+	names  []string      // of the labelled rows
+	style  dataset.Style // of the table
 }
 
 func newAudit() *cobra.Command {
@@ -230,7 +231,7 @@ func (a *auditing) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.rows, a.names = rows, make([]string, rows.Train.Rows)
+	a.rows, a.names, a.style = rows, make([]string, rows.Train.Rows), table.Origin().Style
 	for i, row := range rows.TrainRows {
 		a.names[i] = strconv.Itoa(row)
 	}
@@ -318,7 +319,11 @@ func (a *auditing) table(r auditResult) (*dataset.Table, error) {
 	if a.columns.id != "" {
 		columns = append([]dataset.Column{ids}, columns...)
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(a.style), nil
 }
 
 // judges names what the labels were compared with.
