@@ -32,7 +32,7 @@ type Origin struct {
 type Lines struct {
 	breaks []lineBreak
 	rows   int
-	next   int  // line on which the next row starts, unless Add says otherwise
+	next   int  // line after that of the last row
 	lost   bool // there are too many breaks
 }
 
@@ -42,8 +42,8 @@ type lineBreak struct{ row, line int }
 // mostBreaks bounds the memory that Lines takes: a table may have line ends in every row.
 const mostBreaks = 1 << 16
 
-// Add adds a row that starts on a line and has a number of lines, at least 1.
-func (l *Lines) Add(line, lines int) {
+// Add adds a row that starts on a line.
+func (l *Lines) Add(line int) {
 	if line != l.next {
 		if len(l.breaks) == mostBreaks {
 			l.lost = true
@@ -51,7 +51,7 @@ func (l *Lines) Add(line, lines int) {
 			l.breaks = append(l.breaks, lineBreak{l.rows, line})
 		}
 	}
-	l.next = line + lines
+	l.next = line + 1
 	l.rows++
 }
 

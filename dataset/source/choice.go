@@ -32,7 +32,7 @@ func (c *Choice) restart() *Choice {
 // choose removes the row that was just added from a record, unless it was chosen.
 func (r *rows) choose(rec record) {
 	if r.choice == nil || r.choice.stays(r) {
-		r.lines.Add(rec.line, max(1, rec.lines))
+		r.lines.Add(rec.line)
 		return
 	}
 	for _, s := range r.sinks {

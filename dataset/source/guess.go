@@ -237,6 +237,9 @@ func countsUp(fields [][]byte) bool {
 // that is numbers otherwise, and in all others one as well, a dash, or nothing.
 func (g *guesser) areUnits(body []sampled) bool {
 	found := false
+	if len(body[0].fields) != len(g.names) {
+		return false
+	}
 	for j, field := range body[0].fields {
 		text := strings.TrimSpace(string(field))
 		bracketed := len(text) > 2 && strings.ContainsAny(text[:1], "[(") && strings.ContainsAny(text[len(text)-1:], "])")

@@ -32,7 +32,6 @@ type input struct {
 type record struct {
 	text  []byte
 	line  int
-	lines int // that it takes; 0 means 1
 	blank int // a blank line that was skipped before it, 0 for none
 }
 
@@ -153,8 +152,8 @@ func (in *input) next(end func(text []byte) int) (record, error) {
 }
 
 func (in *input) take(text []byte) record {
-	r := record{text: bytes.TrimSuffix(text, []byte("\r")), line: in.line, lines: 1 + bytes.Count(text, []byte("\n"))}
-	in.line += r.lines
+	r := record{text: bytes.TrimSuffix(text, []byte("\r")), line: in.line}
+	in.line += 1 + bytes.Count(text, []byte("\n"))
 	return r
 }
 

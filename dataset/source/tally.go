@@ -43,6 +43,7 @@ type tally struct {
 	measured     spellings // with a unit
 	unit         string
 	sides        map[int]int8 // by row: -1 below a limit, 1 above it
+	unsaid       bool         // a limit is not said
 	first        record       // with the first word
 }
 
@@ -155,6 +156,7 @@ func (t *tally) limited(c looseCell, row int) float64 {
 	if t.sides == nil {
 		t.sides = map[int]int8{}
 	}
+	t.unsaid = t.unsaid || math.IsNaN(c.value)
 	t.sides[row] = -1
 	if c.kind == aboveCell {
 		t.sides[row] = 1
@@ -218,18 +220,22 @@ func (t *tally) isNumeric(c *dataset.Numeric) bool {
 func (t *tally) remarks(name string, label bool) (warnings, notes []string) {
 	of := fmt.Sprintf("column %q", name)
 	if t.words.total > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; --categorical %s makes them categories",
+		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; --categorical %s makes it a column of categories",
 			of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, words.Argument(name)))
 	}
 	if t.limits.total > 0 {
 		text := fmt.Sprintf("%s: %s beyond a limit: %v; ", of, words.Count(t.limits.total, "value is", "values are"), &t.limits)
+		limit := "each is taken as the limit itself"
+		if t.unsaid {
+			limit += ", or as missing where the limit is not said"
+		}
 		switch {
 		case t.censored == CensoredDrop:
 			text += "taken as missing"
 		case label:
-			text += "each is taken as the limit itself; --censored drop makes such labels missing"
+			text += limit + "; --censored drop makes such labels missing"
 		default:
-			text += fmt.Sprintf("each is taken as the limit itself, and column %q marks them; --censored drop makes them missing", dataset.CensoredColumn(name))
+			text += fmt.Sprintf(limit+", and column %q marks them; --censored drop makes them missing", dataset.CensoredColumn(name))
 		}
 		warnings = append(warnings, text)
 	}
