@@ -90,7 +90,7 @@ var table = map[string]rule{
 	"internal/rowfile":                 {may: []string{"matrix"}},
 	"internal/linalg":                  {may: []string{"matrix", "internal/simd"}},
 	"internal/minimise":                {may: []string{"matrix", "internal/simd"}},
-	"dataset":                          {may: with(engine, "matrix", "internal/rowfile")},
+	"dataset":                          {may: with(engine, "matrix", "internal/rowfile", "internal/words")},
 	"dataset/source":                   {may: []string{"matrix", "dataset", "internal/atomicfile", "internal/ctxio", "internal/rowfile", "internal/words"}},
 	"dataset/sets":                     {may: []string{"matrix", "dataset", "dataset/source", "internal/atomicfile", "internal/ctxio"}},
 	"conformal":                        {may: []string{"internal/rng"}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Kind is the kind of a column's values.
@@ -127,7 +128,17 @@ func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
 	}
-	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table, which has " + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table; " + words.DidYouMean(name, t.firstNames()) + "it has " + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+}
+
+// firstNames returns the names of some columns. It takes no longer where there are many.
+func (t *Table) firstNames() []string {
+	const most = 500
+	names := make([]string, min(most, len(t.columns)))
+	for i := range names {
+		names[i] = t.columns[i].Name()
+	}
+	return names
 }
 
 // Numeric returns the numeric column with the given name.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
@@ -88,6 +89,7 @@ func statusOf(name string, state *campaign.State) Campaign {
 // Upload is the body of a request that uploads a table. It is read as a stream.
 type Upload struct {
 	Format string `query:"format" enum:"csv,tsv,jsonl,parquet,xlsx" doc:"format of the table; by default its content tells"`
+	TextStyle
 
 	body io.Reader
 }
@@ -123,7 +125,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	if err := campaign.CheckName(in.Name); err != nil { // before the table is read
 		return nil, err
 	}
-	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID, Lenient: true, Kinds: map[string]dataset.Kind{}}, in.Targets))
 	if err != nil {
 		return nil, err
 	}

@@ -280,8 +280,10 @@ func (t Tables) name(p part) string {
 	}
 }
 
-// at adds the name of the table to an error.
-func (t Tables) at(table *dataset.Table, err error) error { return t.Names.At(table, err) }
+// at adds the name of the table, and the place of the row in it, to an error.
+func (t Tables) at(table *dataset.Table, err error) error {
+	return t.Names.At(table, table.Placed(err, t.IDColumn))
+}
 
 // concat returns columns of all tables; its error names a table that lacks one.
 func (t Tables) concat(ctx context.Context, names []string, parts []part) (*dataset.Table, error) {
@@ -401,6 +403,7 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 	err := dataset.Encode(dst, e, t)
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
 		at.Row = rows[at.Row] // as the user counts
+		at.Place = p.table.Place(at.Row, "")
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return err

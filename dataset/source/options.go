@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Options configure how to read a table.
@@ -158,7 +159,7 @@ func (o Options) check(names []string) error {
 	known := setOf(names)
 	for _, name := range asked {
 		if !known[name] {
-			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: "the columns are " + shortList(names)}
+			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: words.DidYouMean(name, names[:min(len(names), 500)]) + "the columns are " + shortList(names)}
 		}
 	}
 	return nil

@@ -212,7 +212,7 @@ func (m *merging) write(path string, t *dataset.Table) error {
 func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
 	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	if err != nil {
-		return labels, dataError{errorf("%s: %w", path, err)}
+		return labels, dataError{errorf("%s: %w", path, filled.Placed(err, m.columns.id))}
 	}
 	if m.style.Decimal == ',' {
 		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
