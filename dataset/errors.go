@@ -26,7 +26,7 @@ func (e *ColumnError) Error() string {
 // Placed returns an error about a column of a table that says where in its file the row is.
 func (t *Table) Placed(err error, id string) error {
 	at := (*ColumnError)(nil)
-	if errors.As(err, &at) && at.Row >= 0 && at.Row < t.rows {
+	if t != nil && errors.As(err, &at) && at.Place == "" && at.Row >= 0 && at.Row < t.rows {
 		at.Place = t.Place(at.Row, id)
 	}
 	return err

@@ -128,7 +128,15 @@ func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
 	}
-	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table; " + words.DidYouMean(name, t.firstNames()) + "it has " + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+	return nil, &ColumnError{Column: name, Row: -1, Problem: t.absent(name) + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+}
+
+// absent begins the message about a column that is not there.
+func (t *Table) absent(name string) string {
+	if meant := words.DidYouMean(name, t.firstNames()); meant != "" {
+		return "is not in the table; " + meant + "it has "
+	}
+	return "is not in the table, which has "
 }
 
 // firstNames returns the names of some columns. It takes no longer where there are many.

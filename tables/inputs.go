@@ -174,8 +174,8 @@ func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r
 	for _, name := range empty {
 		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "all its values are missing"})
 	}
-	for _, name := range dates.ambiguous {
-		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: ambiguousDates})
+	for _, name := range dates.constants {
+		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "has a single value"})
 	}
 	return e, nil
 }
@@ -229,7 +229,6 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 	for _, reason := range reasons {
 		names := columns[reason]
 		switch {
-		case reason == ambiguousDates: // already reported
 		case len(names) == 1:
 			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
 		default:

@@ -163,13 +163,16 @@ func (l lacking) add(table *dataset.Table, row, at int) {
 	}
 }
 
+// bracketless is for places within brackets.
+var bracketless = strings.NewReplacer(" (", ", ", ")", "")
+
 func (l lacking) text(table *dataset.Table, id string) string {
 	var list []string
 	total := 0
 	for i, n := range l.count[table] {
 		if n > 0 {
 			total += n
-			list = append(list, fmt.Sprintf("%d in column %q (first in %s)", n, l.columns[i].Name(), table.Place(l.first[table][i], id)))
+			list = append(list, fmt.Sprintf("%d in column %q (first in %s)", n, l.columns[i].Name(), bracketless.Replace(table.Place(l.first[table][i], id))))
 		}
 	}
 	const most = 5

@@ -79,8 +79,9 @@ func (n Names) Of(table *dataset.Table, otherwise string) string {
 	return otherwise
 }
 
-// At adds the name of the table to an error.
+// At adds the name of the table, and the place of the row in it, to an error.
 func (n Names) At(table *dataset.Table, err error) error {
+	err = table.Placed(err, "")
 	if name := n[table]; name != "" && err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
