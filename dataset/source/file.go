@@ -17,6 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -116,7 +117,7 @@ func delimited(start []byte) string {
 // cannot be read a second time, how the first time would suffice.
 func once(err error) error {
 	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil {
-		at.Advice += fmt.Sprintf("; if the column holds words, give --categorical %s, because this source cannot be read twice", at.Name)
+		at.Advice += fmt.Sprintf("; if the column holds words, give --categorical %s, because this source cannot be read twice", words.Argument(at.Name))
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
