@@ -279,7 +279,7 @@ func PlainNumbers(c dataset.Column, opts Options, style dataset.Style) (plain *d
 		before := t.words.total
 		v := t.number(&n, []byte(text), record{line: row}, row)
 		switch {
-		case t.words.total > before:
+		case t.words.total > before || math.IsInf(v, 0):
 			plain.Append([]byte(text))
 		case math.IsNaN(v):
 			plain.Append(nil)
