@@ -113,6 +113,10 @@ $(RELEASES:%=dist/%): dist/%:
 # A wheel carries the binary, so there is one for each platform.
 WHEELS ?= linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
+.PHONY: wheel
+wheel: ## Build the Python package for this machine into python/dist.
+	python3 python/backend.py python/dist
+
 .PHONY: wheels
 wheels: ## Build the Python package into python/dist: a wheel for each platform, and the source.
 	python3 python/backend.py python/dist $(WHEELS)

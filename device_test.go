@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -96,6 +97,33 @@ func TestBatchOnADevice(t *testing.T) {
 					t.Errorf("%s, %d rows: %+v, %v, on the CPU %v", method, p.Batch, got, err, want.Rows())
 				}
 			}
+		}
+	}
+}
+
+// TestBlendsOnADevice: the default methods of blends, with few labels and with more, pick on a device what they pick on the
+// CPU. That of trees is left out: many of its distances are equal, and rounding then decides.
+func TestBlendsOnADevice(t *testing.T) {
+	for _, test := range []struct {
+		learner  learner.Kind
+		labelled int
+	}{{learner.Auto, 16}, {learner.Auto, 60}} {
+		picked := func(ctx context.Context) *nextbatch.Result {
+			r := blendRequest(t, test.labelled)
+			r.Learner = test.learner
+			plan, err := r.Plan(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := plan.Select(ctx)
+			if err != nil {
+				t.Fatalf("%+v: %v", test, err)
+			}
+			return result
+		}
+		got, want := picked(device.With(t.Context(), &devicetest.Fake{})), picked(t.Context())
+		if !slices.Equal(got.IDs, want.IDs) || got.Spec != want.Spec || got.Device == "" {
+			t.Errorf("%+v: %s picks %v on %q, %s on the CPU %v", test, got.Spec, got.IDs, got.Device, want.Spec, want.IDs)
 		}
 	}
 }

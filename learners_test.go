@@ -96,6 +96,16 @@ func TestBlends(t *testing.T) {
 	}
 }
 
+// TestDefaultMethodCountsEveryTarget: one of two targets has labels in every other row, too few for networks.
+func TestDefaultMethodCountsEveryTarget(t *testing.T) {
+	for labelled, want := range map[int]string{30: nextbatch.ProcessSpec, 40: spec.Default} {
+		r := blendRequest(t, labelled)
+		if got := r.WithDefaults().Spec.String(); got != want {
+			t.Errorf("%d rows have a label: %s, want %s", labelled, got, want)
+		}
+	}
+}
+
 // TestBlendsStart: with too few labels for a blend, the batch is spread over the inputs.
 func TestBlendsStart(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/gp"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -79,6 +80,31 @@ func TestMaternIsTheFittedProcess(t *testing.T) {
 	for i, w := range want.Data {
 		if math.Abs(float64(got.Single.Data[i]-w)) > 1e-6*float64(want.Data[0]) {
 			t.Fatalf("element %d is %v, want %v", i, got.Single.Data[i], w)
+		}
+	}
+}
+
+// TestStationaryKernelsFitAProcess: without a fitted process, rbf and matern are the kernel of the one that package gp fits.
+func TestStationaryKernelsFitAProcess(t *testing.T) {
+	p := smallProblem(t)
+	inputs, labels := matrix.Converted[float64](p.Train), p.Labels.Clone().Data
+	for kernelName, smooth := range map[string]bool{"rbf": true, "matern": false} {
+		got, err := nextbatch.Gram(t.Context(), spec.MustParse("maxdist-p:"+kernelName), p, p.Pool, p.Train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fitted, err := gp.Fit(t.Context(), gp.Data{Inputs: inputs, Labels: labels}, gp.Config{Smooth: smooth})
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := p
+		given.Learnt.Processes = []kernel.Process{{Stationary: fitted.Kernel(), Noise: fitted.Noise}}
+		want, err := nextbatch.Gram(t.Context(), spec.MustParse("maxdist-p:matern"), given, p.Pool, p.Train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Single.Data, want.Single.Data) {
+			t.Errorf("%s differs from the kernel of the process", kernelName)
 		}
 	}
 }

@@ -135,6 +135,19 @@ func (p *Plan) ids(t *dataset.Table) tables.IDs {
 // one that was trained; nil if the spec needs none.
 func (p *Plan) Model() *learner.Model { return p.model }
 
+// Doubtful returns labels of the tables that should get a second look. Call it after Train: models that have been fitted
+// expect more of a label than that it is like the others.
+func (p *Plan) Doubtful() []DoubtfulLabel {
+	if p.Rows == nil {
+		return nil
+	}
+	m := p.model
+	if p.request.Model != nil {
+		m = nil // it was fitted to other rows
+	}
+	return DoubtfulLabels(p.Rows, m, p.ids(p.request.train()).Name)
+}
+
 // Problem returns the problem that Select solves, for Features, Gram and Plane. It is
 // complete after Train.
 func (p *Plan) Problem() Problem {
@@ -217,7 +230,14 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 // fit fits a model. If some networks diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
-	model, err := learner.Fit(ctx, Sample(p.Rows), learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
+	sample := Sample(p.Rows)
+	if p.request.Random != nil {
+		sample.Random = make([]bool, len(p.Rows.TrainRows))
+		for i, row := range p.Rows.TrainRows {
+			sample.Random[i] = p.request.Random[row]
+		}
+	}
+	model, err := learner.Fit(ctx, sample, learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
 	switch {
 	case model != nil:
 		return model, err
@@ -277,7 +297,9 @@ func (p *Plan) warnOf(err error) {
 // warnOfLearners warns of what went wrong with candidates of a blend.
 func (p *Plan) warnOfLearners() {
 	for k := range p.model.Targets() {
-		for _, note := range p.model.Target(k).Notes() {
+		one := p.model.Target(k)
+		p.Warnings = append(p.Warnings, one.LeftOutNotes(func(row int) string { return p.Name(selection.TrainSet, row) })...)
+		for _, note := range one.Notes() {
 			if !slices.Contains(p.Warnings, note) { // networks are common to all targets
 				p.Warnings = append(p.Warnings, note)
 			}

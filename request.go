@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -46,9 +45,11 @@ type Request struct {
 
 	TargetColumns []string // hold the labels; a row with a label in any of them is a labelled row
 	tables.Columns
-	IDColumn     string         // names the rows; without it they are numbered from 0
-	RandomColumn string         // marks the labelled rows that were drawn from the pool at random: see Metrics.PoolRMSE
-	Missing      tables.Missing // how missing inputs are handled
+	IDColumn     string // names the rows; without it they are numbered from 0
+	RandomColumn string // marks the labelled rows that were drawn from the pool at random: see Metrics.PoolRMSE
+	// Random says the same of each row of Table, for callers that know it without a column. Intervals rely on these rows.
+	Random  []bool
+	Missing tables.Missing // how missing inputs are handled
 
 	// Spec is the method. The zero value means spec.Default; lcmd with OwnFeatures; and
 	// lcmd on the inputs as long as too few rows have a label to train a network.
@@ -212,7 +213,7 @@ func (r *Request) defaultSpec() string {
 	case r.Model != nil:
 		return DefaultSpec(r.Model.Kind(), dataset.FewestToLearn)
 	}
-	return DefaultSpec(r.Learner, r.labels(learner.FewForNetworks))
+	return DefaultSpec(r.Learner, r.fewestLabels(learner.FewForNetworks))
 }
 
 // DefaultSpec returns the method for a learner and a number of labelled rows, as replays on real tables chose it
@@ -328,6 +329,8 @@ func (r *Request) checkInput() error {
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
+	case r.Random != nil && (r.Table == nil || len(r.Random) != r.Table.Rows()):
+		return refuse("%s says of %d rows whether they are random, and is for the rows of the one table of the request", r.named("Random"), len(r.Random))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.Spec.NeedsLabelled():
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
@@ -463,12 +466,7 @@ func (r *Request) starts() bool {
 // tooFew reports whether fewer rows have a label than the learner needs. A blend needs them of every target.
 func (r *Request) tooFew() bool {
 	fewest := r.Learner.Fewest()
-	if r.labels(fewest) < fewest {
-		return true
-	}
-	return r.Learner.Blends() && slices.ContainsFunc(r.TargetColumns, func(target string) bool {
-		return tables.AnyLabel(r.train(), []string{target}) != nil && tables.CountLabelled(r.train(), []string{target}, fewest) < fewest
-	})
+	return r.labels(fewest) < fewest || r.Learner.Blends() && r.fewestLabels(fewest) < fewest
 }
 
 func (r *Request) firstSpec() string {
@@ -488,6 +486,17 @@ func (r *Request) labels(most int) int {
 		return most // the error comes when labels are read
 	}
 	return tables.CountLabelled(t, r.TargetColumns, most)
+}
+
+// fewestLabels counts the labels of the target that has the fewest, up to the given number.
+func (r *Request) fewestLabels(most int) int {
+	fewest := r.labels(most)
+	for _, target := range r.TargetColumns {
+		if t := r.train(); t != nil && tables.AnyLabel(t, []string{target}) != nil { // otherwise the error comes when labels are read
+			fewest = min(fewest, tables.CountLabelled(t, []string{target}, most))
+		}
+	}
+	return fewest
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.

@@ -47,12 +47,15 @@ type Result struct {
 	Missing   int             `json:"missing"`              // rows by which the batch is smaller than requested
 	Short     string          `json:"short"`                // why
 	Fallbacks []FallbackEntry `json:"fallbacks"`
-	Warnings  []string        `json:"warnings"` // of the plan, of the training and of the selection
-	Timings   Timings         `json:"timings"`  // seconds
+	Warnings  []string        `json:"warnings"`           // of the plan, of the training and of the selection
+	Doubtful  []DoubtfulLabel `json:"doubtful,omitempty"` // labels that the model learnt from and that should get a second look, filled in by the caller (Plan.Doubtful)
+	Timings   Timings         `json:"timings"`            // seconds
 	Metrics   Metrics         `json:"metrics"`
 	Version   string          `json:"version"` // of the program, filled in by the caller
 
 	Batch *Batch `json:"-"` // the same in rows of the problem
+
+	predicted []string // the ends of the reasons that hold predictions
 }
 
 // Apart is an input in which a pick differs from the nearest labelled row or, without
@@ -187,6 +190,15 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	return r, nil
 }
 
+// ReasonsAlone returns the reasons without what is predicted, which may steer a person who labels the rows.
+func (r *Result) ReasonsAlone() []string {
+	list := slices.Clone(r.Reasons)
+	for i, end := range r.predicted {
+		list[i] = strings.TrimSuffix(list[i], end)
+	}
+	return list
+}
+
 // learnerText says what a blend chose; empty for a network alone.
 func learnerText(m *learner.Model) string {
 	if !m.Kind().Blends() {
@@ -268,7 +280,8 @@ func (p *Plan) predict(ctx context.Context, r *Result) error {
 		r.Targets = targets
 	}
 	for i := range r.Reasons {
-		r.Reasons[i] += "; predicted " + predictedText(targets, i)
+		r.predicted = append(r.predicted, "; predicted "+predictedText(targets, i))
+		r.Reasons[i] += r.predicted[i]
 	}
 	return nil
 }

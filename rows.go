@@ -17,7 +17,7 @@ import (
 
 // Sample returns rows of tables as a network is fitted to them.
 func Sample(r *tables.Rows) network.Sample {
-	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool}
+	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool, Random: r.Random}
 }
 
 // NewProblem returns rows of tables as a problem to select from. They are scaled as the
@@ -168,11 +168,15 @@ func standardised(x matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float3
 
 // ValidRMSEMeaning explains the RMSE of a model on rows that it held out.
 func ValidRMSEMeaning(m *learner.Model) string {
-	held := "labelled rows held out of training"
-	if m.Kind().Blends() {
-		held = "labelled rows, each predicted by models that had not learnt from it"
+	n := m.Provenance().ValidRows
+	const picked = "if a method picked these labels, it overstates the pool's error"
+	switch {
+	case m.CountsPool():
+		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it, and counted for the rows of the pool that it stands for", n)
+	case m.Kind().Blends():
+		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it; %s", n, picked)
 	}
-	return fmt.Sprintf("RMSE on %d %s; if a method picked these labels, it overstates the pool's error", m.Provenance().ValidRows, held)
+	return fmt.Sprintf("RMSE on %d labelled rows held out of training; %s", n, picked)
 }
 
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to

@@ -114,6 +114,23 @@ func (r *Report) Suspects(p float64) []Finding {
 	return r.Findings[:n]
 }
 
+// ShownP is the largest p-value that people should see: larger ones would look as if they meant that a label is right.
+const ShownP = 0.1
+
+// Answer says in a sentence how many labels look wrong: those whose p-value is at most the given one.
+func (r *Report) Answer(level float64) string {
+	n := len(r.Suspects(level))
+	switch worst := r.Findings[0].P; {
+	case n == 0 && worst <= ShownP:
+		return fmt.Sprintf("No label of %d looks wrong; the worst has a p-value of %.2g.", r.Labels, worst)
+	case n == 0:
+		return fmt.Sprintf("No label of %d looks wrong.", r.Labels)
+	case n == 1:
+		return fmt.Sprintf("1 label of %d looks wrong, with p-values of at most %v.", r.Labels, level)
+	}
+	return fmt.Sprintf("%d labels of %d look wrong, with p-values of at most %v.", n, r.Labels, level)
+}
+
 // Labels audits the labels of a sample and returns a report for each target. The
 // sample has no validation rows of its own. If networks alone diverged, it returns both
 // reports and an error that wraps the first *network.DivergedError.

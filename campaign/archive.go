@@ -327,8 +327,9 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	if err != nil {
 		return badArchive("%v", err)
 	}
-	for _, ref := range s.With(StatusLabelled) {
-		for target, v := range s.Label(ref.Row) {
+	all := s.withWaiting(s.Waiting()...)
+	for _, ref := range all.With(StatusLabelled) {
+		for target, v := range all.Label(ref.Row) {
 			if fault := faultOfLabel(v); fault != "" {
 				return badArchive("row %q, target %q: %s, and export the campaign again", ref.ID, s.Created.Targets[target], fault)
 			}

@@ -31,7 +31,7 @@ import (
 // which picks the other rows. Rows that are out count as selected likewise.
 
 // ErrNothingOpen reports that there is no row left to ask for.
-var ErrNothingOpen = errors.New("no row is open: all are labelled, out, failed or retired")
+var ErrNothingOpen = errors.New("no row is open: all are labelled, waiting, out, failed or retired")
 
 // Ask is what to ask for.
 type Ask struct {
@@ -247,6 +247,7 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		found.warn(plan)
 	} else if model != nil {
 		found = rows.learntBy(predicting, s)
+		s.warnOfStart(plan, predicting)
 		if err := c.keepModel(ctx, fingerprint, found); err != nil {
 			return nil, err
 		}
@@ -280,6 +281,17 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	rows.renumber(answer)
 	result, err := json.Marshal(answer)
 	return &choice{asked, answer, result, kept}, err
+}
+
+// warnOfStart names labels that look like slips to the first model of a campaign. Those that are told later have been examined when
+// they arrived.
+func (s *State) warnOfStart(p, learnt *nextbatch.Plan) {
+	if slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model != "" }) {
+		return
+	}
+	if text := nextbatch.DoubtfulWarning(learnt.Doubtful(), "nextbatch campaign audit"); text != "" {
+		p.Warnings = append(p.Warnings, text)
+	}
 }
 
 // renumber turns rows of the table in a result into rows of the campaign, which also
@@ -404,7 +416,7 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		switch s.Status(row) {
 		case StatusOpen:
 			r.open = append(r.open, at)
-		case StatusAsked:
+		case StatusAsked, StatusWaiting: // somebody measures it, or has
 			r.out = append(r.out, at)
 		case StatusLabelled:
 			label = s.Label(row)
@@ -492,6 +504,10 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 		return request, err
 	}
 	request.TargetColumns = s.Created.Targets
+	request.Random = make([]bool, len(r.numbers))
+	for i, row := range r.numbers {
+		request.Random[i] = s.isRandom(row)
+	}
 	for _, at := range r.out {
 		request.Pending = append(request.Pending, r.id(at))
 	}

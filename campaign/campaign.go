@@ -36,6 +36,12 @@ type Campaign struct {
 
 	rowsMu        sync.Mutex // separate from mu, because reading rows takes long
 	kept, keptIDs *table     // rows read last, and their ids
+
+	knownMu sync.Mutex
+	known   *knownLabels // to compare new labels with
+
+	taughtMu sync.Mutex
+	taught   *State // at the last ask with a model
 }
 
 // By is who changes something. A change whose request id was seen before is not made
@@ -422,6 +428,7 @@ type AddedRows struct {
 	Rows     int64 // how many
 	Labelled int   // rows among them that came with a label
 	Repeated bool
+	Waiting  []Waiting // labels among them that wait for a second look
 	// NewLevels lists, by column, the levels that no row had before. They are inputs from
 	// the next ask on, whose model is fitted with them.
 	NewLevels map[string][]string
@@ -450,7 +457,9 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 		}
 		d := decision{events: []Event{{Added: &Added{s.nextRow, added.Blocks}}}, blobs: blobs}
 		if len(labels) > 0 {
-			d.events = append(d.events, Event{Told: &Told{labelsFrom(labels, s)}})
+			fresh := labelsFrom(labels, s)
+			c.look(s, fresh)
+			d.events = append(d.events, Event{Told: &Told{fresh}})
 		}
 		return d, nil
 	})
@@ -458,6 +467,13 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 		return AddedRows{}, err
 	}
 	result.Seq, result.Rows, result.Repeated = event.Seq, event.Added.Rows(), repeated
+	log, err := c.History(ctx)
+	if err != nil {
+		return AddedRows{}, err
+	}
+	if at := int(event.Seq); len(labels) > 0 && at < len(log) { // they come right after the rows
+		result.Waiting = log[at].waiting(s.Created.Targets)
+	}
 	return result, nil
 }
 

@@ -65,8 +65,8 @@ func (e *TooFewError) Error() string {
 }
 
 // Interval is an estimate with its confidence interval at level Coverage. If the rows set
-// no upper limit, High is infinite; so is Value if the truth may well be. Infinity is null
-// in JSON.
+// no upper limit, High is infinite; so is Value if the truth may well be, or if the limits are too
+// far apart for a number between them. Infinity is null in JSON.
 type Interval struct {
 	Value float64 `json:"value" nullable:"true"`
 	Low   float64 `json:"low" nullable:"true"`
@@ -115,6 +115,9 @@ func (i Interval) String() string {
 			return fmt.Sprintf("unknown (at least %.3g)", i.Low)
 		}
 		return fmt.Sprintf("%.3g (at least %.3g, no upper limit)", i.Value, i.Low)
+	}
+	if math.IsInf(i.Value, 1) {
+		return fmt.Sprintf("%.3g to %.3g", i.Low, i.High)
 	}
 	return fmt.Sprintf("%.3g (%.3g to %.3g)", i.Value, i.Low, i.High)
 }

@@ -60,6 +60,7 @@ type Curve struct {
 	Points []CurvePoint `json:"points" nullable:"true"` // models that predicted enough random rows, in the order of labels
 
 	grids map[Metric][]scenario
+	first int // labels of the smallest model
 }
 
 // scenario is a curve that may be the true one.
@@ -77,7 +78,7 @@ func fitCurve(audited []Audited, labels int) (*Curve, error) {
 	if len(each) < LeastAudited {
 		return nil, &TooFewError{"the error", len(each), LeastAudited}
 	}
-	c := &Curve{Labels: labels, Rows: len(each), grids: map[Metric][]scenario{}}
+	c := &Curve{Labels: labels, Rows: len(each), grids: map[Metric][]scenario{}, first: audited[0].Labels}
 	belief := slopeBelief(audited, labels)
 	best := mostLikely(belief)
 	sizes, centre := pooled(each, labels, best)
@@ -111,14 +112,17 @@ func (c *Curve) Error(m Metric) Interval { return *c.interval(m) }
 
 // ErrorAt returns a metric of a model with the given number of labels.
 func (c *Curve) ErrorAt(m Metric, labels int) Interval {
-	x := math.Log(float64(labels) / float64(c.Labels))
-	return over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
+	x, grid := math.Log(float64(labels)/float64(c.Labels)), c.grids[m]
+	if labels > c.Labels {
+		grid = c.bent(m)
+	}
+	return over(grid, func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
 }
 
 // labelsFor returns how many labels in total a model needs for an error. The
 // number is infinite where the error may be out of reach.
 func (c *Curve) labelsFor(m Metric, wanted float64) Interval {
-	return over(c.grids[m], func(s scenario) float64 { return s.labelsFor(wanted, c.Labels) })
+	return over(c.bent(m), func(s scenario) float64 { return s.labelsFor(wanted, c.Labels) })
 }
 
 // labelsFor returns the labels that a curve needs for an error.

@@ -6,31 +6,48 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // Stop rules. "rmse<0.5" holds once the upper limit of the error is below the wanted
 // one, and fails while the lower limit is above it; in between it is too early to tell.
-// So a campaign that stops has reached its error, except in one case in twenty. "gain<1%"
-// holds once the next batch, of m rows after n labels, is expected to lower the RMSE by
-// less than this share, 1 − (1 + m/n)^b with the median of the slope b.
+// So a campaign that stops has reached its error, except in one case in twenty.
+//
+// "gain<2%" is about the share by which a tenth more labels lower the RMSE, 1 − 1.1^b with
+// the slope b of the learning curve. It holds once the upper limit of that share is below
+// the wanted one, fails while the lower limit is above it, and is too early to tell in
+// between. The increase is a fixed share of the labels, not a batch: the error changes as a
+// power of the number of labels, so a batch brings the less the smaller it is, and a rule
+// about batches would say stop in a campaign with small ones and go on in the same campaign
+// with large ones. It is also too early as long as the error itself is hardly known, which a wrong
+// label can cause, or the curve is short.
 
 // StopRule determines when a campaign has enough labels. The zero value never stops one.
 type StopRule struct {
 	Target string  // that the rule is about; empty means each
-	Metric Metric  // of the error; empty means the gain of the next batch
+	Metric Metric  // of the error; empty means the gain of MoreLabels
 	Below  float64 // the error, in the units of the label, or the gain as a share
 }
+
+// MoreLabels is the increase of labels, as a share of those that there are, whose gain a rule
+// such as gain<2% is about.
+const MoreLabels = 0.1
+
+// leastSpan is how many times the labels of the smallest model that the curve is based on a campaign has before a rule about the gain may stop
+// it. Some curves begin flat and fall later.
+const leastSpan = 3
 
 // StopRuleError reports a text that is not a stop rule.
 type StopRuleError struct{ Text, Problem string }
 
 func (e *StopRuleError) Error() string {
-	return fmt.Sprintf("stop rule %q: %s; write rmse<0.5, mae<0.5, q95<0.5 (in the units of the label), gain<1%%, or rmse(NAME)<0.5 for one of several targets", e.Text, e.Problem)
+	return fmt.Sprintf("stop rule %q: %s; write rmse<0.5, mae<0.5, q95<0.5 (in the units of the label), gain<2%%, or rmse(NAME)<0.5 for one of several targets", e.Text, e.Problem)
 }
 
 var stopRule = regexp.MustCompile(`^\s*([A-Za-z0-9]+)\s*(?:\((.*)\))?\s*<\s*([^\s%]+)\s*(%?)\s*$`)
 
-// ParseStopRule reads a rule such as rmse<0.5, q95(yield)<2 or gain<1%. The error is a
+// ParseStopRule reads a rule such as rmse<0.5, q95(yield)<2 or gain<2%. The error is a
 // *StopRuleError.
 func ParseStopRule(text string) (StopRule, error) {
 	refuse := func(format string, args ...any) (StopRule, error) {
@@ -57,7 +74,7 @@ func ParseStopRule(text string) (StopRule, error) {
 			r.Below /= 100
 		}
 		if r.Metric = ""; r.Below >= 1 {
-			return refuse("no batch can gain 100 %%")
+			return refuse("no labels can gain 100 %%")
 		}
 		return r, nil
 	}
@@ -96,48 +113,88 @@ const (
 type Advice struct {
 	Verdict Verdict `json:"verdict" enum:"stop,go on,too early to tell"`
 	Because string  `json:"because"`
+	Audits  int     `json:"audits,omitempty" doc:"where it is too early to tell, about how many more audit rows would tell; absent if that is not known"`
 }
 
 func (a Advice) String() string { return string(a.Verdict) + ": " + a.Because }
 
-// Judge applies the rule to one target, before the next batch, of the given size. The
+// Judge applies the rule to one target of a campaign in which that many rows can have a label. The
 // curve is nil where too few random rows are labelled.
-func (r StopRule) Judge(c *Curve, batch int) Advice {
+func (r StopRule) Judge(c *Curve, rows int) Advice {
 	switch {
 	case c == nil:
-		return Advice{TooEarly, fmt.Sprintf("fewer than %d of the labelled rows were drawn at random, and only these show the error", LeastAudited)}
+		return Advice{Verdict: TooEarly, Because: fmt.Sprintf("fewer than %d of the labelled rows were drawn at random, and only these show the error", LeastAudited)}
 	case r == (StopRule{}):
-		return Advice{GoOn, "there is no stop rule"}
+		return Advice{Verdict: GoOn, Because: "there is no stop rule"}
 	case r.Metric == "":
-		return r.judgeGain(c, batch)
+		return r.judgeGain(c, rows)
 	}
 	e := c.Error(r.Metric)
 	is := fmt.Sprintf("the %s is %v", r.Metric.words(), e)
 	switch {
 	case e.High < r.Below:
-		return Advice{Stop, fmt.Sprintf("%s, below %v", is, r.Below)}
+		return Advice{Verdict: Stop, Because: fmt.Sprintf("%s, below %v", is, r.Below)}
 	case e.Low >= r.Below:
-		return Advice{GoOn, fmt.Sprintf("%s, above %v; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0))}
+		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %v; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0, rows))}
 	case e.Value < r.Below:
-		return Advice{TooEarly, fmt.Sprintf("%s, probably below %v, but not certainly; more random rows would tell", is, r.Below)}
+		more := moreRows(c.Rows, math.Log(e.High/e.Value), math.Log(r.Below/e.Value), 0)
+		return tooEarly(fmt.Sprintf("%s, probably below %v, but not certainly", is, r.Below), more, rows-c.Labels)
 	}
-	return Advice{TooEarly, fmt.Sprintf("%s, probably above %v, but not certainly; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0))}
+	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %v, but not certainly; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0, rows))}
 }
 
-func (r StopRule) judgeGain(c *Curve, batch int) Advice {
-	gain := c.gain(batch)
-	is := fmt.Sprintf("the next %d labels are expected to lower the RMSE by %.2g %% (%.2g to %.2g %%)", batch, 100*gain.Value, 100*gain.Low, 100*gain.High)
-	if gain.Value < r.Below {
-		return Advice{Stop, fmt.Sprintf("%s, which is less than %.3g %%", is, 100*r.Below)}
+func (r StopRule) judgeGain(c *Curve, rows int) Advice {
+	gain, wanted := c.gain(), 100*r.Below
+	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %.2g %% (%.2g to %.2g %%)", 100*MoreLabels, 100*gain.Value, 100*gain.Low, 100*gain.High)
+	switch {
+	case gain.High < r.Below && c.RMSE.High > widest*c.RMSE.Low:
+		more := moreRows(c.Rows, math.Log(c.RMSE.High/c.RMSE.Low), math.Log(widest), 0)
+		return tooEarly(fmt.Sprintf("%s, but the RMSE itself, %v, is hardly known", is, c.RMSE), more, rows-c.Labels)
+	case gain.High < r.Below && c.Labels < leastSpan*c.first:
+		return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, which is less than %.3g %%, but the curve begins at %d labels and some begin flat; %d labels would tell", is, wanted, c.first, leastSpan*c.first)}
+	case gain.High < r.Below:
+		return Advice{Verdict: Stop, Because: fmt.Sprintf("%s, which is less than %.3g %%", is, wanted)}
+	case gain.Low >= r.Below:
+		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, which is more than %.3g %%", is, wanted)}
 	}
-	return Advice{GoOn, is}
+	// In terms of the slope, whose uncertainty has two sources, the rows and the prior.
+	limit, probably := math.Log1p(-r.Below)/math.Log1p(MoreLabels), "less"
+	reach := c.Slope.Value - c.Slope.Low
+	if gain.Value >= r.Below {
+		reach, probably = c.Slope.High-c.Slope.Value, "more"
+	}
+	more := moreRows(c.Rows, reach, math.Abs(c.Slope.Value-limit), priorDeviation*stats.NormalQuantile((1+Coverage)/2))
+	return tooEarly(fmt.Sprintf("%s, probably %s than %.3g %%, but not certainly", is, probably, wanted), more, rows-c.Labels)
 }
 
-// gain returns the share by which the next batch, of the given size, lowers the RMSE; 0 where
-// the error seems to rise.
-func (c *Curve) gain(batch int) Interval {
-	x := math.Log1p(float64(batch) / float64(c.Labels))
-	return over(c.grids[RMSE], func(s scenario) float64 { return max(0, -math.Expm1(s.slope*x)) })
+// moreRows returns about how many random rows, besides those that there are, make one side of an interval as short as
+// wanted. The square of its length is inversely proportional to the number of rows; a prior, whose own side is given
+// unless there is none, adds to the rows.
+func moreRows(rows int, side, wanted, prior float64) float64 {
+	known := 0.0
+	if prior > 0 {
+		known = 1 / (prior * prior)
+	}
+	each := (1/(side*side) - known) / float64(rows)
+	if !(each > 0) {
+		return math.Inf(1)
+	}
+	return max(1, (1/(wanted*wanted)-known)/each-float64(rows))
+}
+
+// tooEarly is the verdict between the limits, with the random rows that would tell, unless the campaign has too few.
+func tooEarly(is string, more float64, open int) Advice {
+	if more > float64(open) {
+		return Advice{Verdict: TooEarly, Because: is + "; more audit rows than there are open rows would tell"}
+	}
+	digits := math.Pow(10, max(0, math.Floor(math.Log10(more)))) // one counts
+	n := int(math.Ceil(more/digits) * digits)
+	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s; about %d more audit rows would tell", is, n), Audits: n}
+}
+
+// gain returns the share by which MoreLabels lowers the RMSE; 0 where the error seems to rise.
+func (c *Curve) gain() Interval {
+	return over(c.grids[RMSE], func(s scenario) float64 { return max(0, -math.Expm1(s.slope*math.Log1p(MoreLabels))) })
 }
 
 // together returns the advice for a campaign with several targets: it stops when every
@@ -151,8 +208,8 @@ func together(targets []string, advice []Advice) Advice {
 			}
 		}
 		if because != nil {
-			return Advice{v, strings.Join(because, "; ")}
+			return Advice{Verdict: v, Because: strings.Join(because, "; ")}
 		}
 	}
-	return Advice{GoOn, "the stop rule concerns no target"}
+	return Advice{Verdict: GoOn, Because: "the stop rule concerns no target"}
 }

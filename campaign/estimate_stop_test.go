@@ -74,39 +74,65 @@ func TestStopRuleJudges(t *testing.T) {
 	}{
 		{"rmse<2", c, Stop, "below 2"},
 		{"mae<2", c, Stop, "mean absolute error"},
-		{"rmse<0.5", c, GoOn, "may be out of reach"},
-		{"rmse<1.01", c, TooEarly, "not certainly"},
+		{"rmse<0.5", c, GoOn, "more labels than the table has rows, 5000"},
+		{"rmse<1.1", c, TooEarly, "more audit rows would tell"},
+		{"rmse<1.0001", c, TooEarly, "more audit rows than there are open rows"},
 		{"rmse<0.99", c, TooEarly, "not certainly"},
 		{"q95<1", c, GoOn, "95 % quantile"},
 		{"gain<50%", c, Stop, "less than 50 %"},
-		{"gain<0.1%", falling(t), GoOn, "are expected to lower the RMSE"},
+		{"gain<0.1%", falling(t), GoOn, "10 % more labels would lower the RMSE"},
+		{"gain<1%", c, TooEarly, "more audit rows would tell"},
 		{"rmse<2", nil, TooEarly, "drawn at random"},
 	} {
 		r, err := ParseStopRule(one.rule)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := r.Judge(one.c, 128); a.Verdict != one.want || !strings.Contains(a.Because, one.says) {
+		if a := r.Judge(one.c, 5000); a.Verdict != one.want || !strings.Contains(a.Because, one.says) {
 			t.Errorf("%s: %v", one.rule, a)
 		}
 	}
-	if a := (StopRule{}).Judge(c, 128); a.Verdict != GoOn {
+	if a := (StopRule{}).Judge(c, 5000); a.Verdict != GoOn {
 		t.Errorf("no rule: %v", a)
+	}
+}
+
+// TestStopIsEarned: a rule about the gain does not stop a campaign whose error is hardly known, or whose curve is short.
+func TestStopIsEarned(t *testing.T) {
+	t.Parallel()
+	r := StopRule{Below: 0.5}
+	one := func(c *Curve) Advice { return r.Judge(c, 5000) }
+	if a := one(flat(t)); a.Verdict != Stop {
+		t.Fatal(a)
+	}
+	short := flat(t)
+	short.first = short.Labels
+	if a := one(short); a.Verdict != TooEarly || !strings.Contains(a.Because, "begin flat") {
+		t.Error(a)
+	}
+	vague := flat(t)
+	vague.RMSE.High = 50 * vague.RMSE.Low
+	if a := one(vague); a.Verdict != TooEarly || !strings.Contains(a.Because, "hardly known") || a.Audits < vague.Rows {
+		t.Error(a)
+	}
+	vague.RMSE.High = math.Inf(1)
+	if a := one(vague); a.Verdict != TooEarly || a.Audits != 0 {
+		t.Error(a)
 	}
 }
 
 func TestStopRuleOfSeveralTargets(t *testing.T) {
 	t.Parallel()
-	stop, goOn, early := Advice{Stop, "s"}, Advice{GoOn, "g"}, Advice{TooEarly, "e"}
+	stop, goOn, early := Advice{Stop, "s", 0}, Advice{GoOn, "g", 0}, Advice{TooEarly, "e", 0}
 	names := []string{"a", "b", "c"}
 	for _, c := range []struct {
 		advice []Advice
 		want   Advice
 	}{
-		{[]Advice{stop, stop, stop}, Advice{Stop, "a: s; b: s; c: s"}},
-		{[]Advice{stop, early, stop}, Advice{TooEarly, "b: e"}},
-		{[]Advice{stop, early, goOn}, Advice{GoOn, "c: g"}},
-		{nil, Advice{GoOn, "the stop rule concerns no target"}},
+		{[]Advice{stop, stop, stop}, Advice{Stop, "a: s; b: s; c: s", 0}},
+		{[]Advice{stop, early, stop}, Advice{TooEarly, "b: e", 0}},
+		{[]Advice{stop, early, goOn}, Advice{GoOn, "c: g", 0}},
+		{nil, Advice{GoOn, "the stop rule concerns no target", 0}},
 	} {
 		if got := together(names, c.advice); got != c.want {
 			t.Errorf("%v: %v", c.advice, got)
@@ -121,24 +147,33 @@ func TestStopRuleOfSeveralTargets(t *testing.T) {
 func TestForecast(t *testing.T) {
 	t.Parallel()
 	c := flat(t)
-	reached := c.forecast(RMSE, 10, 3)
+	reached := c.forecast(RMSE, 10, 3, 1e5)
 	if reached.More != (Interval{}) || *reached.Cost != (Interval{}) || reached.String() != "it is below 10" {
 		t.Errorf("%+v: %v", reached, reached)
 	}
-	far := c.forecast(RMSE, 1e-6, 3)
-	if !math.IsInf(far.Labels.Low, 1) || !strings.Contains(far.String(), "out of reach") {
+	far := c.forecast(RMSE, 1e-6, 3, 1e5)
+	if !math.IsInf(far.Labels.Low, 1) || !strings.Contains(far.String(), "more labels than") {
 		t.Errorf("%+v: %v", far, far)
 	}
 	c = falling(t)
 	labels := c.Labels
-	f := c.forecast(RMSE, c.RMSE.Value*0.8, 3)
+	f := c.forecast(RMSE, c.RMSE.Value*0.95, 3, 1e5)
 	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) || f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
 		t.Errorf("%+v", f)
 	}
-	if f := c.forecast(RMSE, -1, 0); !math.IsInf(f.Labels.Low, 1) {
+	if wide := c.forecast(RMSE, c.RMSE.Value*0.75, 0, 1e5); !math.IsInf(wide.Labels.Value, 1) || !(wide.Labels.High <= 1e5) || strings.Contains(wide.String(), "about") {
+		t.Errorf("a number for a wide interval: %+v: %v", wide, wide)
+	}
+	if short := c.forecast(RMSE, c.RMSE.Value*0.5, 0, 2*labels); short.Rows != 2*labels || short.Labels.bounded() || !strings.Contains(short.String(), "more than the table has rows, ") {
+		t.Errorf("beyond the table: %+v: %v", short, short)
+	}
+	if less := c.forecastLess(0, 1e5); less.Wanted != c.RMSE.Value*0.9 || !(less.Labels.Low > float64(labels)) || !(less.Labels.High < 3*float64(labels)) {
+		t.Errorf("a tenth less: %+v", less)
+	}
+	if f := c.forecast(RMSE, -1, 0, 1e5); !math.IsInf(f.Labels.Low, 1) {
 		t.Errorf("an error below 0: %+v", f)
 	}
-	if c.forecast(RMSE, 1, 0).Cost != nil {
+	if c.forecast(RMSE, 1, 0, 1e5).Cost != nil {
 		t.Error("a cost without costs")
 	}
 	if e := c.ErrorAt(RMSE, 4*labels); !(e.High < c.RMSE.Value) {
@@ -186,7 +221,7 @@ func TestPerfectPredictions(t *testing.T) {
 	if a := (StopRule{Metric: RMSE, Below: 1}).Judge(c, 10); a.Verdict != Stop {
 		t.Error(a)
 	}
-	if f := c.forecast(RMSE, 1, 0); f.More != (Interval{}) {
+	if f := c.forecast(RMSE, 1, 0, 1e5); f.More != (Interval{}) {
 		t.Errorf("%+v", f)
 	}
 }

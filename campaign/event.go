@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/plausible"
 )
 
 // Kind is what an event is about. It is the key of the event's payload in JSON.
@@ -28,6 +29,7 @@ const (
 	KindFailed    Kind = "failed"
 	KindReturned  Kind = "returned"
 	KindRetired   Kind = "retired"
+	KindConfirmed Kind = "confirmed"
 	KindSettings  Kind = "settings"
 	KindUndone    Kind = "undone"
 )
@@ -49,7 +51,8 @@ type Event struct {
 	Failed    *Failed   `json:"failed,omitempty"`
 	Returned  *RowList  `json:"returned,omitempty"`
 	Retired   *RowList  `json:"retired,omitempty"`
-	Settings  *Settings `json:"settings,omitempty"` // replaces all settings
+	Confirmed *RowList  `json:"confirmed,omitempty"` // what waits of its rows counts from now on
+	Settings  *Settings `json:"settings,omitempty"`  // replaces all settings
 	Undone    *Undone   `json:"undone,omitempty"`
 }
 
@@ -132,8 +135,8 @@ type Asked struct {
 	Trained  int        `json:"trained"`         // labelled rows that the model was fitted to
 	Result   string     `json:"result"`          // blob with the nextbatch.Result, as JSON
 	Rows     []AskedRow `json:"rows"`
-	// HeldOut is what the model predicted for labelled rows that were drawn at random and
-	// that it had held out. An ask with a model whose rows an earlier ask has recorded
+	// HeldOut is what the model predicted for labelled rows that were drawn at random, or that the
+	// campaign started with, and that it had held out. An ask with a model whose rows an earlier ask has recorded
 	// does not repeat them.
 	HeldOut []HeldOutRow `json:"held_out,omitempty"`
 	// Chosen is what a blend is made of, for each target; nil for a network alone.
@@ -166,6 +169,9 @@ type Told struct {
 type Label struct {
 	RowRef
 	Values []nextbatch.Float `json:"values"`
+	// Doubts are why values wait for a second look, one for each target, nil where the value counts; nil if all do. They
+	// are part of the event, so that what a log folds to does not depend on the rule that found them.
+	Doubts []*plausible.Doubt `json:"doubts,omitempty"`
 }
 
 // Failed records that rows could not be labelled. With Again they are open again,
@@ -196,7 +202,7 @@ func (e *Event) payloads() (kinds []Kind) {
 	}{
 		{KindCreated, e.Created != nil}, {KindAdded, e.Added != nil}, {KindAsked, e.Asked != nil}, {KindTold, e.Told != nil},
 		{KindCorrected, e.Corrected != nil}, {KindFailed, e.Failed != nil}, {KindReturned, e.Returned != nil},
-		{KindRetired, e.Retired != nil}, {KindSettings, e.Settings != nil}, {KindUndone, e.Undone != nil},
+		{KindRetired, e.Retired != nil}, {KindConfirmed, e.Confirmed != nil}, {KindSettings, e.Settings != nil}, {KindUndone, e.Undone != nil},
 	} {
 		if p.there {
 			kinds = append(kinds, p.kind)
@@ -231,6 +237,8 @@ func (e *Event) Rows() []RowRef {
 		list = e.Returned.Rows
 	case e.Retired != nil:
 		list = e.Retired.Rows
+	case e.Confirmed != nil:
+		list = e.Confirmed.Rows
 	}
 	return list
 }
@@ -355,6 +363,21 @@ func checkLabels(labels []Label) error {
 		}
 		if !some {
 			return fmt.Errorf("row %q has no label", l.ID)
+		}
+		if err := l.checkDoubts(); err != nil {
+			return fmt.Errorf("row %q: %w", l.ID, err)
+		}
+	}
+	return nil
+}
+
+func (l *Label) checkDoubts() error {
+	if n := len(l.Doubts); n > 0 && n != len(l.Values) {
+		return fmt.Errorf("there are %d doubts about %d values", n, len(l.Values))
+	}
+	for target, d := range l.Doubts {
+		if d != nil && math.IsNaN(float64(l.Values[target])) {
+			return errors.New("a value that is not there cannot be in doubt")
 		}
 	}
 	return nil

@@ -79,15 +79,25 @@ func runSequence(t *testing.T, store campaign.Store, seed uint64) string {
 	settings := campaign.Settings{Spec: "random", Choices: nextbatch.Choices{Network: tiny()}, Audit: &audit}
 	m := &model{draw: rng.New(seed, "operations"), t: t, now: now, settings: settings}
 	c, err := campaign.New(t.Context(), store, "c", campaign.Start{
-		Table: pool(0, 10), IDColumn: "name", Targets: []string{"y"}, Settings: settings, By: ada, Clock: now.Now,
+		Table: measuredPool(firstRows, firstLabels), IDColumn: "name", Targets: []string{"y"}, Settings: settings, By: ada, Clock: now.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.c = c
 	m.did(step{}) // the creation
-	m.did(step{do: addRows(0, 10)})
-	m.added = 10
+	m.did(step{do: addRows(0, firstRows)})
+	m.did(step{do: func(w *world) bool {
+		for i := range firstLabels {
+			r := w.rows[fmt.Sprintf("r%03d", i)]
+			if r == nil {
+				return false
+			}
+			r.labels = []worldLabel{{value: firstLabel(i)}}
+		}
+		return true
+	}})
+	m.added = firstRows
 	var states remembered
 	for i := range 60 {
 		m.operate()
@@ -117,6 +127,24 @@ func runSequence(t *testing.T, store campaign.Store, seed uint64) string {
 	return text.String()
 }
 
+// A campaign starts with enough labels for a second look at others.
+const firstRows, firstLabels = 34, 24
+
+func firstLabel(i int) float64 { return float64(i % 4) }
+
+// measuredPool is a pool whose first rows have labels.
+func measuredPool(rows, labelled int) *dataset.Table {
+	y := dataset.NewNumeric("y")
+	for i := range rows {
+		if i < labelled {
+			y.Append(firstLabel(i))
+		} else {
+			y.Append(math.NaN())
+		}
+	}
+	return mustTable(append(pool(0, rows).Columns(), y)...)
+}
+
 // world is what the model knows at one time.
 type world struct {
 	rows   map[string]*worldRow
@@ -125,17 +153,37 @@ type world struct {
 
 type worldRow struct {
 	number               int
-	labels               []float64
+	labels               []worldLabel
 	retired, failed, out bool
 	until                time.Time
 }
+
+type worldLabel struct {
+	value float64
+	waits bool // for a second look
+}
+
+// counting returns the labels that count.
+func (r *worldRow) counting() (list []float64) {
+	for _, l := range r.labels {
+		if !l.waits {
+			list = append(list, l.value)
+		}
+	}
+	return list
+}
+
+func (r *worldRow) waits() bool { return len(r.counting()) < len(r.labels) }
 
 func (r *worldRow) status(now time.Time) campaign.Status {
 	if r.retired {
 		return campaign.StatusRetired
 	}
-	if len(r.labels) > 0 {
+	if len(r.counting()) > 0 {
 		return campaign.StatusLabelled
+	}
+	if len(r.labels) > 0 {
+		return campaign.StatusWaiting
 	}
 	if r.failed {
 		return campaign.StatusFailed
@@ -202,40 +250,51 @@ func (m *model) compare() {
 	if s.Seq != int64(len(m.steps)) {
 		m.t.Errorf("the log has %d events, the model %d", s.Seq, len(m.steps))
 	}
-	counts := map[campaign.Status]int64{}
+	counts, waiting := map[campaign.Status]int64{}, 0
 	for id, r := range w.rows {
 		counts[r.status(m.now.now)]++
 		row := int64(r.number)
 		if !s.Exists(row) || s.Status(row) != r.status(m.now.now) {
 			m.t.Errorf("row %s is %s, in the model %s", id, s.Status(row), r.status(m.now.now))
 		}
-		var labels []float64
+		var labels []worldLabel
 		for _, one := range s.Measurements(row) {
-			labels = append(labels, one.Values[0])
+			labels = append(labels, worldLabel{one.Values[0], one.Doubts != nil})
 		}
 		if !slices.Equal(labels, r.labels) {
 			m.t.Errorf("row %s has the measurements %v, in the model %v", id, labels, r.labels)
 		}
-		if want := w.label(r); len(labels) > 0 && math.Abs(s.Label(row)[0]-want) > 1e-12 {
+		if r.waits() && !r.retired {
+			waiting++
+		}
+		if want := w.label(r); len(r.counting()) > 0 && math.Abs(s.Label(row)[0]-want) > 1e-12 {
 			m.t.Errorf("row %s has the label %v, in the model %v", id, s.Label(row), want)
 		}
 	}
+	rows := map[int64]bool{}
+	for _, w := range s.Waiting() {
+		rows[w.Row] = true
+	}
+	if len(rows) != waiting {
+		m.t.Errorf("labels of %d rows wait, in the model of %d", len(rows), waiting)
+	}
 	got := s.Counts()
 	if got.Rows != int64(len(w.rows)) || got.Open != counts[campaign.StatusOpen] || got.Asked != counts[campaign.StatusAsked] ||
-		got.Labelled != counts[campaign.StatusLabelled] || got.Failed != counts[campaign.StatusFailed] || got.Retired != counts[campaign.StatusRetired] {
+		got.Labelled != counts[campaign.StatusLabelled] || got.Waiting != counts[campaign.StatusWaiting] || got.Failed != counts[campaign.StatusFailed] || got.Retired != counts[campaign.StatusRetired] {
 		m.t.Errorf("counts are %+v, in the model %v of %d", got, counts, len(w.rows))
 	}
 }
 
 func (w *world) label(r *worldRow) float64 {
-	if w.latest && len(r.labels) > 0 {
-		return r.labels[len(r.labels)-1]
+	labels := r.counting()
+	if w.latest && len(labels) > 0 {
+		return labels[len(labels)-1]
 	}
 	sum := 0.0
-	for _, v := range r.labels {
+	for _, v := range labels {
 		sum += v
 	}
-	return sum / float64(len(r.labels))
+	return sum / float64(len(labels))
 }
 
 // operate does something at random.
@@ -245,7 +304,7 @@ func (m *model) operate() {
 		what string
 		do   func()
 	}{
-		{"ask", m.ask}, {"ask", m.ask}, {"tell", m.tell}, {"tell", m.tell}, {"correct", m.correct}, {"fail", m.fail}, {"return", m.giveBack},
+		{"ask", m.ask}, {"ask", m.ask}, {"tell", m.tell}, {"tell", m.tell}, {"correct", m.correct}, {"confirm", m.confirm}, {"fail", m.fail}, {"return", m.giveBack},
 		{"retire", m.retire}, {"add", m.add}, {"undo", m.undo}, {"undo", m.undo}, {"settings", m.change},
 	}
 	one := operations[m.draw.IntN(len(operations))]
@@ -304,13 +363,29 @@ func (m *model) ask() {
 	}
 }
 
+// value draws a label, which is sometimes far from the others.
+func (m *model) value() float64 {
+	v := float64(m.draw.IntN(4))
+	if m.draw.IntN(2) == 0 {
+		v += 1000
+	}
+	return v
+}
+
+// labelTold returns a label of the model, which waits if the campaign says so: the model does not know the rule.
+func labelTold(result campaign.ToldRows, e campaign.Entry) worldLabel {
+	return worldLabel{e.Values[0], slices.ContainsFunc(result.Waiting, func(w campaign.Waiting) bool {
+		return w.Event == result.Seq && w.ID == e.ID && float64(w.Value) == e.Values[0]
+	})}
+}
+
 func (m *model) tell() {
 	w := m.must()
 	var told []campaign.Entry
 	for i, id := range m.ids() {
-		told = append(told, campaign.Entry{Line: i, ID: id, Values: []float64{float64(m.draw.IntN(4))}})
+		told = append(told, campaign.Entry{Line: i, ID: id, Values: []float64{m.value()}})
 	}
-	again, partial := m.draw.IntN(3) == 0, m.draw.IntN(3) == 0
+	again, partial, accept := m.draw.IntN(3) == 0, m.draw.IntN(3) == 0, m.draw.IntN(4) == 0
 	refused := false
 	var right []campaign.Entry
 	for _, e := range told {
@@ -323,7 +398,9 @@ func (m *model) tell() {
 	if !again { // cross off what the rows have, one by one
 		has := map[string][]float64{}
 		for id, r := range w.rows {
-			has[id] = slices.Clone(r.labels)
+			for _, l := range r.labels {
+				has[id] = append(has[id], l.value)
+			}
 		}
 		right = slices.DeleteFunc(right, func(e campaign.Entry) bool {
 			at := slices.Index(has[e.ID], e.Values[0])
@@ -333,10 +410,13 @@ func (m *model) tell() {
 			return at >= 0
 		})
 	}
-	result, err := m.c.Tell(m.t.Context(), ada, campaign.Tell{Entries: told, Again: again, Partial: partial})
+	result, err := m.c.Tell(m.t.Context(), ada, campaign.Tell{Entries: told, Again: again, Partial: partial, Accept: accept})
 	m.outcome(result.Seq, err, len(right) > 0, refused && !partial)
 	if err != nil || len(right) == 0 {
 		return
+	}
+	if accept && slices.ContainsFunc(result.Waiting, func(w campaign.Waiting) bool { return w.Event == result.Seq }) {
+		m.t.Errorf("labels that were accepted wait: %v", result.Waiting)
 	}
 	m.did(step{do: func(w *world) bool {
 		for _, e := range right {
@@ -344,32 +424,33 @@ func (m *model) tell() {
 			if r == nil || r.retired {
 				return false
 			}
-			r.labels, r.out = append(r.labels, e.Values[0]), false
+			r.labels, r.out = append(r.labels, labelTold(result, e)), false
 		}
 		return true
 	}})
 }
 
 func (m *model) correct() {
-	w, id, value := m.must(), m.ids()[0], float64(m.draw.IntN(4))
+	w, id, value := m.must(), m.ids()[0], m.value()
 	r := w.rows[id]
 	refused := r == nil || r.retired || len(r.labels) == 0
-	want := !refused && !slices.Equal(r.labels, []float64{value})
-	result, err := m.c.Correct(m.t.Context(), ada, campaign.Tell{Entries: entries(id, value)})
+	want := !refused && !(len(r.labels) == 1 && r.labels[0].value == value)
+	told := entries(id, value)
+	result, err := m.c.Correct(m.t.Context(), ada, campaign.Tell{Entries: told})
 	if m.outcome(result.Seq, err, want, refused); want && err == nil {
 		m.did(step{do: func(w *world) bool {
 			r := w.rows[id]
 			if r == nil || r.retired || len(r.labels) == 0 {
 				return false
 			}
-			r.labels, r.out = []float64{value}, false
+			r.labels, r.out = []worldLabel{labelTold(result, told[0])}, false
 			return true
 		}})
 	}
 }
 
 // changeRows judges and applies a change of a list of rows.
-func (m *model) changeRows(list []string, judge func(campaign.Status) (refuse, skip bool), call func() (campaign.Changed, error), apply func(r *worldRow) bool) {
+func (m *model) changeRows(list []string, judge func(*worldRow) (refuse, skip bool), call func() (campaign.Changed, error), apply func(r *worldRow) bool) {
 	w := m.must()
 	refused := false
 	var changes []string
@@ -379,7 +460,7 @@ func (m *model) changeRows(list []string, judge func(campaign.Status) (refuse, s
 			refused = true
 			continue
 		}
-		refuse, skip := judge(r.status(m.now.now))
+		refuse, skip := judge(r)
 		refused = refused || refuse
 		if !skip && !slices.Contains(changes, id) {
 			changes = append(changes, id)
@@ -400,10 +481,36 @@ func (m *model) changeRows(list []string, judge func(campaign.Status) (refuse, s
 	}})
 }
 
+func (m *model) confirm() {
+	list := m.ids()
+	var waiting []string
+	for id, r := range m.must().rows {
+		if r.waits() {
+			waiting = append(waiting, id)
+		}
+	}
+	if slices.Sort(waiting); len(waiting) > 0 && m.draw.IntN(4) > 0 {
+		list = waiting[:1+m.draw.IntN(len(waiting))]
+	}
+	m.changeRows(list, func(r *worldRow) (refuse, skip bool) {
+		return r.retired || len(r.labels) == 0, !r.waits()
+	}, func() (campaign.Changed, error) {
+		return m.c.Confirm(m.t.Context(), ada, list, "measured twice")
+	}, func(r *worldRow) bool {
+		waits := r.waits()
+		r.labels = slices.Clone(r.labels)
+		for i := range r.labels {
+			r.labels[i].waits = false
+		}
+		return waits
+	})
+}
+
 func (m *model) fail() {
 	list, again := m.ids(), m.draw.IntN(2) == 0
-	m.changeRows(list, func(s campaign.Status) (refuse, skip bool) {
-		return s == campaign.StatusLabelled || s == campaign.StatusRetired, s == campaign.StatusFailed && !again
+	m.changeRows(list, func(r *worldRow) (refuse, skip bool) {
+		s := r.status(m.now.now)
+		return s == campaign.StatusLabelled || s == campaign.StatusWaiting || s == campaign.StatusRetired, s == campaign.StatusFailed && !again
 	}, func() (campaign.Changed, error) {
 		return m.c.Fail(m.t.Context(), ada, list, "broke", again)
 	}, func(r *worldRow) bool {
@@ -414,7 +521,8 @@ func (m *model) fail() {
 
 func (m *model) giveBack() {
 	list := m.ids()
-	m.changeRows(list, func(s campaign.Status) (refuse, skip bool) {
+	m.changeRows(list, func(r *worldRow) (refuse, skip bool) {
+		s := r.status(m.now.now)
 		return s != campaign.StatusAsked && s != campaign.StatusOpen, s == campaign.StatusOpen
 	}, func() (campaign.Changed, error) {
 		return m.c.Return(m.t.Context(), ada, list, "")
@@ -427,8 +535,8 @@ func (m *model) giveBack() {
 
 func (m *model) retire() {
 	list := m.ids()[:1]
-	m.changeRows(list, func(s campaign.Status) (refuse, skip bool) {
-		return false, s == campaign.StatusRetired
+	m.changeRows(list, func(r *worldRow) (refuse, skip bool) {
+		return false, r.retired
 	}, func() (campaign.Changed, error) {
 		return m.c.Retire(m.t.Context(), ada, list, "")
 	}, func(r *worldRow) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -180,6 +181,9 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 	})
 	if set.Learner.Blends() {
 		fmt.Fprintln(hash, "learner", set.Learner)
+		if set.RandomStart { // the intervals depend on it
+			fmt.Fprintln(hash, "random start")
+		}
 	}
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))
@@ -225,14 +229,15 @@ func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt)
 	return c.forgetTraining(ctx)
 }
 
-// learntBy returns the model that a plan has fitted.
+// learntBy returns the model that a plan has fitted. Rows of the start are among those that it held out even if nobody has
+// said that they are random: saying so later then has an effect at once.
 func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
 	l := &learnt{Model: p.Model()}
 	at := map[int64]int{} // of a row in heldOut
 	for target := range l.Targets() {
 		for _, residual := range l.Target(target).Residuals() {
 			row := r.numbers[p.Rows.TrainRows[residual.Row]]
-			if !s.isRandom(row) {
+			if !s.isRandom(row) && !s.touched.get(row).ofStart() {
 				continue
 			}
 			i, known := at[row]
@@ -243,7 +248,31 @@ func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
 			l.heldOut[i].Values[target] = nextbatch.Float(p.Rows.Labels.At(residual.Row, target) + residual.Error)
 		}
 	}
+	l.heldOut = s.thin(l.heldOut)
 	return l
+}
+
+// mostOfStart is how many held-out rows of the start a model records: they show the error to a few per cent, and all
+// of a large start would make the log long with each ask.
+const mostOfStart = 1000
+
+// thin drops held-out rows of the start, at random, until there are few enough.
+func (s *State) thin(list []HeldOutRow) []HeldOutRow {
+	var start []int64
+	for _, held := range list {
+		if s.touched.get(held.Row).ofStart() {
+			start = append(start, held.Row)
+		}
+	}
+	if len(start) <= mostOfStart {
+		return list
+	}
+	slices.Sort(start)
+	drop := map[int64]bool{}
+	for _, i := range rng.New(0, "held-out rows").Perm(len(start))[mostOfStart:] {
+		drop[start[i]] = true
+	}
+	return slices.DeleteFunc(list, func(held HeldOutRow) bool { return drop[held.Row] })
 }
 
 func floats(list []float64) []nextbatch.Float {
@@ -258,6 +287,7 @@ func floats(list []float64) []nextbatch.Float {
 type Predicted struct {
 	Rows        []RowRef
 	Predictions [][]nextbatch.Prediction // of each target; nil for a row without inputs
+	Intervals   []nextbatch.Intervals    // how those of each target were made
 	Learner     learner.Kind             // what predicted
 	Trained     int                      // labelled rows that the model was fitted to
 	Model       string                   // its fingerprint
@@ -329,6 +359,9 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	p.Trained, p.Warnings = plan.Labelled, plan.Warnings
+	for target := range plan.Model().Targets() {
+		p.Intervals = append(p.Intervals, nextbatch.DescribeIntervals(plan.Model().Target(target).Intervals()))
+	}
 	for _, at := range rows.open {
 		p.Rows = append(p.Rows, rows.ref(at))
 	}

@@ -58,9 +58,10 @@ type Run struct {
 	Timeout  time.Duration // of an attempt; 0 means none
 	Retries  int           // further attempts, before a row has failed
 	// MaxLabels is the number of labelled rows at which the run ends. Rows that are out
-	// count, as their labels will come. 0 means no limit.
+	// count, as their labels will come, and so do those whose labels wait for a second look. 0 means no limit.
 	MaxLabels int64
-	GiveUp    int // the run ends after this number of failed rows without a label in between; 0 means never
+	Accept    bool // no label waits for a second look
+	GiveUp    int  // the run ends after this number of failed rows without a label in between; 0 means never
 
 	// Ask is how to ask for rows. It has neither Must nor Exclude. Without a lease, rows are out as
 	// the settings say, or longer if all attempts at them may take longer.
@@ -96,6 +97,7 @@ type RunResult struct {
 	Returned int    `json:"returned"` // rows that it put back at the end
 	End      End    `json:"end"`
 	Because  string `json:"because"`
+	Waiting  int    `json:"waiting"` // rows that it labelled with a label that waits for a second look
 }
 
 // Happening is what a report is about.
@@ -116,12 +118,13 @@ const (
 // Report is something that happened in a run.
 type Report struct {
 	Happening
-	Question        // unless it is about the run
-	Reason   string // of a failed attempt, or of the end
-	Batch    *Batch // that was asked for
+	Question           // unless it is about the run
+	Reason   string    // of a failed attempt, or of the end
+	Batch    *Batch    // that was asked for
+	Doubts   []Waiting // labels of the row that wait for a second look
 
 	Result   RunResult // so far
-	Labelled int64     // rows of the campaign
+	Labelled int64     // rows of the campaign, with those whose labels wait for a second look
 	Running  int       // rows that are being labelled
 	Waiting  int       // rows that are out and wait for their turn
 }
@@ -217,15 +220,22 @@ func rowJSON(id string, t *dataset.Table, row int) []byte {
 
 // answer tells the label that an oracle found, unless a run in the name of the person has told one
 // since the ask, or the row has left the campaign. It reports whether it did.
-func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64) (told bool, err error) {
+func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64, accept bool) (told bool, doubts []Waiting, err error) {
 	entry := Entry{ID: q.ID, Values: values}
 	event, _, err := c.change(ctx, By{Person: person}.call(KindTold), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || s.answered(q, person) {
 			return decision{}, nil
 		}
-		return decision{events: []Event{{Told: &Told{[]Label{entry.label(q.Row)}}}}}, nil
+		labels := []Label{entry.label(q.Row)}
+		if !accept {
+			c.look(s, labels)
+		}
+		return decision{events: []Event{{Told: &Told{labels}}}}, nil
 	})
-	return event != nil && err == nil, err
+	if event == nil || err != nil {
+		return false, nil, err
+	}
+	return true, event.waiting(q.Targets), nil
 }
 
 // answered reports whether the person has told a label of a row since the ask that handed it out.

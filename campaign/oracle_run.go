@@ -223,7 +223,7 @@ func (l *loop) resume(ctx context.Context) error {
 			l.result.Resumed++
 		}
 	}
-	l.labelled = s.Counts().Labelled
+	l.labelled = s.Counts().measured()
 	return l.judge(s)
 }
 
@@ -283,7 +283,7 @@ func (l *loop) fill(ctx context.Context) error {
 		if err := l.checkOurs(ctx); err != nil {
 			return err
 		}
-		l.labelled = s.Counts().Labelled
+		l.labelled = s.Counts().measured()
 		if room := l.MaxLabels - l.labelled - int64(len(l.running)); l.MaxLabels > 0 && room <= 0 {
 			if len(l.running) == 0 {
 				l.endEnough()
@@ -358,7 +358,7 @@ func (l *loop) settle(ctx context.Context, o outcome) error {
 }
 
 func (l *loop) tell(ctx context.Context, o outcome) error {
-	told, err := l.c.answer(ctx, l.Person, o.q, o.values)
+	told, doubts, err := l.c.answer(ctx, l.Person, o.q, o.values, l.Accept)
 	if err != nil {
 		return err
 	}
@@ -368,8 +368,10 @@ func (l *loop) tell(ctx context.Context, o outcome) error {
 	}
 	l.misses = 0
 	l.labelled++
-	l.result.Told++
-	l.report(Report{Happening: RunTold, Question: *o.q})
+	if l.result.Told++; len(doubts) > 0 {
+		l.result.Waiting++
+	}
+	l.report(Report{Happening: RunTold, Question: *o.q, Doubts: doubts})
 	if !o.q.Audit {
 		return nil
 	}
@@ -422,7 +424,7 @@ func (l *loop) askAhead(ctx context.Context) error {
 	}
 	counts := s.Counts()
 	if l.MaxLabels > 0 {
-		room := l.MaxLabels - counts.Labelled - counts.Asked
+		room := l.MaxLabels - counts.measured() - counts.Asked
 		if a.Rows = int(min(int64(a.Rows), room)); room <= 0 {
 			if len(l.running) == 0 && len(l.waiting) == 0 {
 				l.endEnough()

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
@@ -31,5 +32,37 @@ func TestSettingsAsTheyAreStored(t *testing.T) {
 		if got, err := json.Marshal(s); err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
+	}
+}
+
+// TestSettingsChanges: each change is compared with the settings that were in effect before it.
+func TestSettingsChanges(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 20, campaign.Settings{Batch: 16})
+	change := func(edit func(*campaign.Settings)) int64 {
+		t.Helper()
+		settings := state(t, c).Settings
+		edit(&settings)
+		changed, err := c.ChangeSettings(t.Context(), ada, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return changed.Seq
+	}
+	first := change(func(s *campaign.Settings) { s.Batch, s.Network.Training.Epochs = 32, 77 })
+	if _, err := c.Undo(t.Context(), ada, first, ""); err != nil {
+		t.Fatal(err)
+	}
+	second := change(func(s *campaign.Settings) { s.Batch, s.RandomStart, s.Keep = 0, true, []string{"a"} })
+	log, err := c.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := json.Marshal(state(t, c).SettingsChanges(log))
+	want := fmt.Sprintf(`{"%d":[{"setting":"batch","from":16,"to":32},{"setting":"network.training.epochs","from":%d,"to":77}],`+
+		`"%d":[{"setting":"batch","from":16,"to":null},{"setting":"keep","from":null,"to":["a"]},{"setting":"random_start","from":null,"to":true}]}`,
+		first, tiny().Training.Epochs, second)
+	if string(raw) != want {
+		t.Errorf("got  %s\nwant %s", raw, want)
 	}
 }

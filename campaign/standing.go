@@ -23,6 +23,10 @@ type Standing struct {
 	Learner learner.Kind     `json:"learner,omitempty" doc:"what is fitted: auto, gp or trees; absent for a network alone"`
 	Targets []TargetStanding `json:"targets"`
 	Advice  Advice           `json:"advice"`
+	// Doubtful are the labels that wait for a second look, the oldest first. Nothing here follows from them.
+	Doubtful []Waiting `json:"doubtful" doc:"labels that wait for a second look, the oldest first"`
+	// Model is nil before a model was fitted; State.Standing does not know it.
+	Model *ModelStanding `json:"model,omitempty" doc:"the model of the last ask, whose errors are estimated"`
 }
 
 // TargetStanding is where a campaign stands with one target.
@@ -34,35 +38,69 @@ type TargetStanding struct {
 	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
 	Noise    Noise     `json:"noise"`    // of repeated measurements
 	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
-	Next     *Interval `json:"next"`     // share by which the next batch lowers the RMSE
-	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of half the present RMSE
+	Next     *Interval `json:"next" doc:"share by which 10 % more labels lower the RMSE"`
+	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of an RMSE that is a tenth smaller than the present one
 	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
 	Advice   Advice    `json:"advice"`
 	// Learners are the models of the asks so far, in their order, where any of them was a blend.
 	Learners []Fitted `json:"learners,omitempty"`
 }
 
-// defaultRule is the stop rule of a campaign that has none.
-var defaultRule = StopRule{Below: 0.01}
+// defaultRule is the stop rule of a campaign that has none. docs/campaign-figures.md says how the share was chosen.
+var defaultRule = StopRule{Below: 0.02}
 
-// Standing returns where the campaign stands. The zero rule means "gain<1%". The cost
-// of a label, 0 where it is not known, is for the forecast.
+// Standing returns where the campaign stands. The zero rule means "gain<2%". The cost
+// of a label, 0 where it is not known, is for the forecast. Labels that wait for a second look
+// do not count; the advice is given only if it would be the same if they did.
 func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error) {
 	if rule == (StopRule{}) {
 		rule = defaultRule
 	}
-	all := &Standing{Counts: s.Counts(), Rule: rule}
+	found, err := s.standing(rule, costPerLabel)
+	if waiting := s.Waiting(); err == nil && len(waiting) > 0 {
+		found.Advice, err = s.despite(waiting, found.Advice, rule)
+	}
+	return found, err
+}
+
+// mostDeciding is how many of the labels that wait are tried one by one.
+const mostDeciding = 20
+
+// despite returns advice that was found without the labels that wait for a second look if it is the same with them.
+// Otherwise it is too early to tell, because of a label that would change it alone or of all together.
+func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advice, error) {
+	with, err := s.withWaiting(waiting...).standing(rule, 0)
+	if err != nil || with.Advice.Verdict == without.Verdict {
+		return without, err
+	}
+	advice := Advice{Verdict: TooEarly, Because: fmt.Sprintf("%d labels wait for a second look: without them the advice would be %q, with them %q; together they decide", len(waiting), without.Verdict, with.Advice.Verdict)}
+	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
+		one, err := s.withWaiting(w).standing(rule, 0)
+		if err != nil {
+			return advice, err
+		}
+		if one.Advice.Verdict != without.Verdict {
+			advice.Because = fmt.Sprintf("the label of %s, %.7g, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID, float64(w.Value), without.Verdict, one.Advice.Verdict)
+			break
+		}
+	}
+	return advice, nil
+}
+
+// standing is Standing without a look at the labels that wait.
+func (s *State) standing(rule StopRule, costPerLabel float64) (*Standing, error) {
+	all := &Standing{Counts: s.Counts(), Rule: rule, Doubtful: append([]Waiting{}, s.Waiting()...)}
 	if s.Settings.Learner.Blends() {
 		all.Learner = s.Settings.Learner
 	}
 	var names []string
 	var advice []Advice
-	outcomes, noise := s.Outcomes(), s.Noise()
+	outcomes, noise, rows := s.Outcomes(), s.Noise(), int(all.Rows-all.Failed-all.Retired)
 	for i, name := range s.Created.Targets {
 		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i], Learners: s.fitted(i)}
 		audited, heldOut := auditedOf(outcomes, i), s.heldOut(i)
 		t.Audited, t.HeldOut, t.Random = len(audited), len(latest(heldOut)), len(s.randomRows(i))
-		if err := t.estimate(slices.Concat(audited, heldOut), rule, s.Settings.batch(), costPerLabel); err != nil {
+		if err := t.estimate(slices.Concat(audited, heldOut), rule, rows, costPerLabel); err != nil {
 			return nil, fmt.Errorf("target %q: %w", name, err)
 		}
 		if rule.concerns(name) {
@@ -81,23 +119,22 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 	return all, nil
 }
 
-// estimate fills in what follows from the audit rows.
-func (t *TargetStanding) estimate(audited []Audited, rule StopRule, batch int, cost float64) error {
+// estimate fills in what follows from the audit rows, in a campaign in which that many rows can have a label.
+func (t *TargetStanding) estimate(audited []Audited, rule StopRule, rows int, cost float64) error {
 	curve, err := fitCurve(audited, t.Labels)
 	if few := (*TooFewError)(nil); errors.As(err, &few) {
-		t.Advice = rule.Judge(nil, batch)
+		t.Advice = rule.Judge(nil, rows)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	t.Curve, t.Next, t.Advice = curve, new(curve.gain(batch)), rule.Judge(curve, batch)
-	metric, wanted := rule.Metric, rule.Below
-	if metric == "" || !rule.concerns(t.Target) {
-		metric, wanted = RMSE, curve.RMSE.Value/2
-	}
-	if wanted > 0 {
-		t.Forecast = new(curve.forecast(metric, wanted, cost))
+	t.Curve, t.Next, t.Advice = curve, new(curve.gain()), rule.Judge(curve, rows)
+	switch {
+	case rule.Metric != "" && rule.concerns(t.Target):
+		t.Forecast = new(curve.forecast(rule.Metric, rule.Below, cost, rows))
+	case curve.RMSE.Value > 0:
+		t.Forecast = new(curve.forecastLess(cost, rows))
 	}
 	return nil
 }
@@ -160,7 +197,7 @@ func (s *State) heldOut(target int) (list []Audited) {
 	return list
 }
 
-// Standing returns where the campaign stands; the zero rule means "gain<1%". Nothing is
+// Standing returns where the campaign stands; the zero rule means "gain<2%". Nothing is
 // trained.
 func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, error) {
 	s, err := c.State(ctx)
@@ -173,6 +210,9 @@ func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, erro
 	}
 	found, err := s.Standing(rule, cost)
 	if err != nil {
+		return nil, err
+	}
+	if found.Model, err = c.modelStanding(ctx, s); err != nil {
 		return nil, err
 	}
 	gains, err := c.gains(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/plausible"
 )
 
 // Status is what a row is.
@@ -18,7 +19,8 @@ type Status string
 // A row has the first of these that applies.
 const (
 	StatusRetired  Status = "retired"  // no longer part of the campaign: neither picked nor used for training
-	StatusLabelled Status = "labelled" // has a measurement
+	StatusLabelled Status = "labelled" // has a measurement that counts
+	StatusWaiting  Status = "waiting"  // has measurements, but all of them wait for a second look
 	StatusFailed   Status = "failed"   // cannot be labelled
 	StatusAsked    Status = "asked"    // out being labelled, and its lease has not ended
 	StatusOpen     Status = "open"     // a candidate
@@ -32,6 +34,7 @@ type Counts struct {
 	Labelled int64 `json:"labelled"`
 	Failed   int64 `json:"failed"`
 	Retired  int64 `json:"retired"`
+	Waiting  int64 `json:"waiting" doc:"rows whose labels all wait for a second look"`
 }
 
 // State is what follows from a log at one moment. It keeps nothing about rows that
@@ -50,7 +53,7 @@ type State struct {
 	learnt   int       // of spans: the rows that a model is fitted with (see model.go)
 	touched  rowMap
 	out      rowMap // the rows among them that are out, even if their lease has ended
-	settled  Counts // of the rows that are labelled, failed or retired
+	settled  Counts // of the rows that are labelled, waiting, failed or retired
 	lastAsk  int64  // number of the last ask, undone or not
 	nextRow  int64  // number of the next row that is added
 	noEffect map[int64]bool
@@ -98,6 +101,7 @@ type Measurement struct {
 	Time   time.Time
 	Person string
 	Values []float64
+	Doubts []*plausible.Doubt // why values wait for a second look, one for each target, nil where the value counts; nil if all do
 }
 
 // FoldError reports an event that cannot have happened.
@@ -218,11 +222,13 @@ func (s *State) apply(e *Event) error {
 		return s.putBack(e.Returned)
 	case e.Retired != nil:
 		for _, ref := range e.Retired.Rows {
-			if len(s.Measurements(ref.Row)) > 0 {
+			if s.Status(ref.Row) == StatusLabelled {
 				s.learnt = len(s.spans) // the next model does not learn from it
 			}
 			s.update(ref, func(r *rowState) { r.retired = true })
 		}
+	case e.Confirmed != nil:
+		return s.confirm(e.Confirmed)
 	}
 	return nil
 }
@@ -291,17 +297,16 @@ func (s *State) ask(e *Event) error {
 }
 
 func (s *State) tell(e *Event) error {
-	s.learnt = len(s.spans)
 	for _, l := range e.labels() {
 		if len(l.Values) != len(s.Created.Targets) {
 			return fmt.Errorf("row %q has %d labels for %d targets", l.ID, len(l.Values), len(s.Created.Targets))
 		}
-		m := Measurement{e.Seq, e.Time, e.Person, make([]float64, len(l.Values))}
-		for i, v := range l.Values {
-			m.Values[i] = float64(v)
-		}
+		m := measurementOf(e, l)
 		if e.Corrected != nil && len(s.Measurements(l.Row)) == 0 {
 			return fmt.Errorf("row %q has no label that could be corrected", l.ID)
+		}
+		if e.Corrected != nil || m.counts() {
+			s.learnt = len(s.spans)
 		}
 		s.update(l.RowRef, func(r *rowState) {
 			if e.Corrected != nil {
@@ -384,6 +389,8 @@ func (s *State) settle(r *rowState, n int64) {
 	switch r.status(time.Time{}) {
 	case StatusLabelled:
 		s.settled.Labelled += n
+	case StatusWaiting:
+		s.settled.Waiting += n
 	case StatusFailed:
 		s.settled.Failed += n
 	case StatusRetired:
@@ -433,8 +440,10 @@ func (r *rowState) status(now time.Time) Status {
 		return StatusOpen
 	case r.retired:
 		return StatusRetired
-	case len(r.measurements) > 0:
+	case slices.ContainsFunc(r.measurements, Measurement.counts):
 		return StatusLabelled
+	case len(r.measurements) > 0:
+		return StatusWaiting
 	case r.failed:
 		return StatusFailed
 	case r.out && (r.leaseEnd == nil || now.Before(*r.leaseEnd)):
@@ -452,7 +461,7 @@ func (s *State) Counts() Counts {
 			c.Asked++
 		}
 	}
-	c.Open = c.Rows - c.Asked - c.Labelled - c.Failed - c.Retired
+	c.Open = c.Rows - c.Asked - c.Labelled - c.Waiting - c.Failed - c.Retired
 	return c
 }
 
@@ -470,7 +479,7 @@ func (s *State) With(status Status) (list []RowRef) {
 	return list
 }
 
-// Measurements returns the measurements of a row, the oldest first.
+// Measurements returns the measurements of a row, the oldest first, also those that wait.
 func (s *State) Measurements(row int64) []Measurement {
 	if r := s.touched.get(row); r != nil {
 		return r.measurements
@@ -494,7 +503,7 @@ func (s *State) LeaseEnd(row int64) *time.Time {
 	return nil
 }
 
-// Label returns the label of a row: for each target the mean of its measurements or, by
+// Label returns the label of a row: for each target the mean of its measurements that count or, by
 // Settings.Latest, the last of them; NaN where there is none.
 func (s *State) Label(row int64) []float64 {
 	label := make([]float64, len(s.Created.Targets))
@@ -502,7 +511,7 @@ func (s *State) Label(row int64) []float64 {
 		label[target] = math.NaN()
 		sum, n := 0.0, 0.0
 		for _, m := range s.Measurements(row) {
-			if v := m.Values[target]; !math.IsNaN(v) {
+			if v := m.value(target); !math.IsNaN(v) {
 				sum, n = sum+v, n+1
 				label[target] = v
 			}
@@ -536,11 +545,11 @@ func (s *State) Noise() []Noise {
 }
 
 // deviations returns the sum of the squared deviations from the mean, and the number
-// of measurements.
+// of measurements that count.
 func deviations(list []Measurement, target int) (squares float64, n int) {
 	mean := 0.0
 	for _, m := range list { // Welford's update
-		if v := m.Values[target]; !math.IsNaN(v) {
+		if v := m.value(target); !math.IsNaN(v) {
 			n++
 			step := v - mean
 			mean += step / float64(n)
@@ -575,8 +584,11 @@ func (s *State) Outcomes() (list []Outcome) {
 // settings say that those were, is one of the rows that the campaign started with.
 func (s *State) isRandom(row int64) bool {
 	r := s.touched.get(row)
-	return r != nil && (r.asked != nil && r.asked.row.Audit || r.asked == nil && r.start && s.Settings.RandomStart)
+	return r != nil && (r.asked != nil && r.asked.row.Audit || r.ofStart() && s.Settings.RandomStart)
 }
+
+// ofStart reports whether a row is one that the campaign started with: it was labelled before the first ask.
+func (r *rowState) ofStart() bool { return r.asked == nil && r.start }
 
 // Undone reports whether an event has no effect: it was undone, or it undoes another.
 func (s *State) Undone(seq int64) bool { return s.noEffect[seq] }

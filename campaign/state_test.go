@@ -15,12 +15,16 @@ import (
 // describe prints all that a state says about the rows.
 func describe(s *campaign.State) string {
 	text := fmt.Sprintln(s.Seq, s.Settings.Spec, s.Settings.Latest, s.Counts(), len(s.Asks), s.Noise())
-	for _, status := range []campaign.Status{campaign.StatusAsked, campaign.StatusLabelled, campaign.StatusFailed, campaign.StatusRetired} {
+	for _, status := range []campaign.Status{campaign.StatusAsked, campaign.StatusLabelled, campaign.StatusWaiting, campaign.StatusFailed, campaign.StatusRetired} {
 		text += fmt.Sprintln(status, s.With(status))
 	}
 	for row := range s.Numbers() {
-		text += fmt.Sprintln(row, s.Status(row), s.Measurements(row), s.Failures(row), s.Label(row), s.LeaseEnd(row))
+		text += fmt.Sprintln(row, s.Status(row), s.Failures(row), s.Label(row), s.LeaseEnd(row))
+		for _, m := range s.Measurements(row) {
+			text += fmt.Sprintln(m.Seq, m.Time, m.Person, m.Values, m.Doubts != nil)
+		}
 	}
+	text += fmt.Sprintln(s.Waiting())
 	for _, o := range s.Outcomes() {
 		text += fmt.Sprintln(o.RowRef, o.Ask, o.Audit, o.Trained, o.Label)
 	}

@@ -34,6 +34,7 @@ type Tell struct {
 	Entries []Entry
 	Partial bool // accept the entries that are right, even if others are wrong
 	Again   bool // accept measurements that rows already have, as further ones
+	Accept  bool // no number waits for a second look
 }
 
 // call returns the telling as a change.
@@ -45,7 +46,11 @@ func (t *Tell) call(by By, kind Kind) call {
 	for i, e := range t.Entries {
 		labels[i] = e.label(0)
 	}
-	return by.call(kind, labels, t.Partial, t.Again)
+	said := []any{labels, t.Partial, t.Again}
+	if t.Accept { // without it, requests have the digests that earlier versions gave them
+		said = append(said, t.Accept)
+	}
+	return by.call(kind, said...)
 }
 
 // Fault is what is wrong with a line.
@@ -69,71 +74,93 @@ func (e *TellError) Error() string {
 // ToldRows is what Tell told.
 type ToldRows struct {
 	Changed
-	Known  int     // numbers that the rows had already
-	Faults []Fault // lines that were skipped, with Partial
+	Known   int       // numbers that the rows had already
+	Faults  []Fault   // lines that were skipped, with Partial
+	Waiting []Waiting // numbers that wait for a second look, also those among the known
 }
 
-// Tell takes measurements of rows: asked for or not, in any order, several of one row.
+// Tell takes measurements of rows: asked for or not, in any order, several of one row. Those that are far from what was
+// expected wait for a second look (see waiting.go).
 // An error about entries is a *TellError.
 func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
-	var err error
-	result.Changed, err = changed(c.change(ctx, t.call(by, KindTold), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, t.call(by, KindTold), func(s *State) (decision, error) {
 		right, faults, err := c.examine(ctx, s, t.Entries)
 		if err != nil || len(faults) > 0 && !t.Partial {
 			return decision{}, orTellError(err, faults)
 		}
 		labels := labelsOf(right)
-		if result.Faults = faults; !t.Again {
+		result.Faults, result.Waiting = faults, s.stillWaiting(labels)
+		if !t.Again {
 			labels, result.Known = s.unknown(labels)
 		}
 		if len(labels) == 0 {
 			return decision{}, nil
 		}
+		if !t.Accept {
+			c.look(s, labels)
+		}
 		return decision{events: []Event{{Told: &Told{labels}}}}, nil
-	}))
-	return result, err
+	})
+	return result, result.finish(c, event, repeated, err)
+}
+
+// finish adds what follows from the event of the call, also if it had been made before.
+func (r *ToldRows) finish(c *Campaign, event *Event, repeated bool, err error) error {
+	if r.Changed, err = changed(event, repeated, err); err == nil && event != nil {
+		r.Waiting = append(event.waiting(c.targets()), r.Waiting...)
+	}
+	return err
 }
 
 // Correct replaces the measurements of rows, for the targets that an entry has a number
-// for. An error about entries is a *TellError. Only the option Partial has an effect.
+// for, also those that wait for a second look; the new ones may wait, too. An error about entries is a *TellError. The
+// option Again has no effect.
 func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
-	var err error
-	result.Changed, err = changed(c.change(ctx, t.call(by, KindCorrected), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, t.call(by, KindCorrected), func(s *State) (decision, error) {
 		right, faults, err := c.examine(ctx, s, t.Entries)
 		if err != nil {
 			return decision{}, err
 		}
-		seen := map[int64]bool{}
-		var labels []Label
-		for _, r := range right {
-			fault := ""
-			switch {
-			case seen[r.row]:
-				fault = "the list corrects this row twice"
-			case s.Status(r.row) != StatusLabelled:
-				fault = "the row has no label that could be corrected"
-			}
-			if seen[r.row] = true; fault != "" {
-				faults = append(faults, Fault{r.Line, r.ID, fault})
-				continue
-			}
-			if l := r.label(r.row); s.isSole(l) {
-				result.Known++
-			} else {
-				labels = append(labels, l)
-			}
-		}
-		if len(faults) > 0 && !t.Partial {
+		labels, known, wrong := s.corrections(right)
+		if faults = append(faults, wrong...); len(faults) > 0 && !t.Partial {
 			return decision{}, orTellError(nil, faults)
 		}
-		if result.Faults = faults; len(labels) == 0 {
+		result.Faults, result.Known, result.Waiting = faults, len(known), s.stillWaiting(known)
+		if len(labels) == 0 {
 			return decision{}, nil
 		}
+		if !t.Accept {
+			c.look(s, labels)
+		}
 		return decision{events: []Event{{Corrected: &Told{labels}}}}, nil
-	}))
-	return result, err
+	})
+	return result, result.finish(c, event, repeated, err)
+}
+
+// corrections returns the labels that change their rows, those that the rows have already, and what cannot be corrected.
+func (s *State) corrections(right []located) (labels, known []Label, faults []Fault) {
+	seen := map[int64]bool{}
+	for _, r := range right {
+		fault := ""
+		switch {
+		case seen[r.row]:
+			fault = "the list corrects this row twice"
+		case len(s.Measurements(r.row)) == 0:
+			fault = "the row has no label that could be corrected"
+		}
+		if seen[r.row] = true; fault != "" {
+			faults = append(faults, Fault{r.Line, r.ID, fault})
+			continue
+		}
+		if l := r.label(r.row); s.isSole(l) {
+			known = append(known, l)
+		} else {
+			labels = append(labels, l)
+		}
+	}
+	return labels, known, faults
 }
 
 func orTellError(err error, faults []Fault) error {
@@ -257,7 +284,7 @@ func (s *State) unknown(labels []Label) (fresh []Label, known int) {
 			}
 		}
 		if some {
-			fresh = append(fresh, Label{l.RowRef, values})
+			fresh = append(fresh, Label{RowRef: l.RowRef, Values: values})
 		}
 	}
 	return fresh, known
@@ -446,10 +473,12 @@ func sameText(a, b string) bool {
 // Fail records that rows could not be labelled. With again they are open again, otherwise
 // they are never handed out again. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindFailed, ids, reason, again), ids, func(status Status) (fault string, skip bool) {
-		switch status {
+	return c.changeRows(ctx, by.call(KindFailed, ids, reason, again), ids, func(s *State, row int64) (fault string, skip bool) {
+		switch s.Status(row) {
 		case StatusLabelled:
 			return "the row has a label, so it cannot fail", false
+		case StatusWaiting:
+			return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire the row", false
 		case StatusRetired:
 			return "the row is retired", false
 		case StatusFailed:
@@ -462,28 +491,43 @@ func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string,
 // Return returns rows that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindReturned, ids, reason), ids, func(status Status) (fault string, skip bool) {
-		switch status {
+	return c.changeRows(ctx, by.call(KindReturned, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
+		switch s.Status(row) {
 		case StatusAsked:
 			return "", false
 		case StatusOpen:
 			return "", true
 		}
-		return fmt.Sprintf("the row is not out: it is %s", status), false
+		return fmt.Sprintf("the row is not out: it is %s", s.Status(row)), false
 	}, func(rows []RowRef) Event { return Event{Returned: &RowList{rows, reason}} })
 }
 
 // Retire removes rows from the campaign: they are neither picked nor used for training. An
 // error about rows is a *TellError.
 func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindRetired, ids, reason), ids, func(status Status) (fault string, skip bool) {
-		return "", status == StatusRetired
+	return c.changeRows(ctx, by.call(KindRetired, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
+		return "", s.Status(row) == StatusRetired
 	}, func(rows []RowRef) Event { return Event{Retired: &RowList{rows, reason}} })
+}
+
+// Confirm makes the numbers of rows count that wait for a second look. Rows of which none waits stay as they are. An error
+// about rows is a *TellError.
+func (c *Campaign) Confirm(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
+	return c.changeRows(ctx, by.call(KindConfirmed, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
+		switch status := s.Status(row); status {
+		case StatusLabelled, StatusWaiting:
+			return "", !s.waits(row)
+		case StatusRetired:
+			return "the row is retired", false
+		default:
+			return "the row has no label that could be confirmed", false
+		}
+	}, func(rows []RowRef) Event { return Event{Confirmed: &RowList{rows, reason}} })
 }
 
 // changeRows makes a change of rows by their ids, each once. The first function says what
 // is wrong with a row, or that it has changed already.
-func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge func(Status) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
+func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge func(s *State, row int64) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
 	return changed(c.change(ctx, by, func(s *State) (decision, error) {
 		found, err := c.find(ctx, s, ids)
 		if err != nil {
@@ -498,7 +542,7 @@ func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge 
 				faults = append(faults, Fault{line, id, "the campaign has no row with this id"})
 				continue
 			}
-			fault, skip := judge(s.Status(row))
+			fault, skip := judge(s, row)
 			switch {
 			case fault != "":
 				faults = append(faults, Fault{line, id, fault})

@@ -51,6 +51,11 @@ type Intervals struct {
 	Folds   int     `json:"folds"`   // of cross-fitting; 0 where the held-out rows are the validation rows
 	Floor   float64 `json:"floor"`   // β; 0 for intervals of constant length
 	Typical float64 `json:"typical"` // t: root mean square of the predicted deviations, in the units of the labels
+	// Random is how many of the rows were drawn at random, and count more than the others; 0 means that all count alike, or as
+	// many rows of the pool as they stand for.
+	Random int `json:"random,omitempty"`
+	// Outside is how many of the rows some models of a blend did not hold out, so that the others judge them.
+	Outside int `json:"outside,omitempty"`
 
 	// ConstantScore and AdaptiveScore are the mean interval scores, for a coverage of
 	// 0.9, of constant intervals and of those with the best floor. Both are 0 where
@@ -63,7 +68,10 @@ type Intervals struct {
 func (i Intervals) Adaptive() bool { return i.Floor != constantLength }
 
 // Basis describes which width the intervals have and which held-out rows they come from.
-func (i Intervals) Basis() string {
+func (i Intervals) Basis() string { return i.basis("") }
+
+// basis is Basis with something to say about the folds.
+func (i Intervals) basis(folds string) string {
 	width := "constant width"
 	if i.Adaptive() {
 		width = "adaptive width"
@@ -72,17 +80,19 @@ func (i Intervals) Basis() string {
 	case i.Rows == 0:
 		return "none, as no rows were held out"
 	case i.Folds > 0:
-		return fmt.Sprintf("%s, cross-fitted on %d labelled rows", width, i.Rows)
+		basis := fmt.Sprintf("%s, cross-fitted on %d labelled rows%s", width, i.Rows, folds)
+		if i.Random > 0 {
+			basis += fmt.Sprintf(" (of which %d were drawn at random and count most)", i.Random)
+		}
+		return basis
 	}
 	return fmt.Sprintf("%s, from %d validation rows", width, i.Rows)
 }
 
 // String describes which intervals are in use, and why.
 func (i Intervals) String() string {
-	basis, change := i.Basis(), 100*(i.AdaptiveScore/i.ConstantScore-1)
-	if i.Folds > 0 {
-		basis += fmt.Sprintf(" in %d folds", i.Folds)
-	} else if i.Rows > 0 {
+	basis, change := i.basis(fmt.Sprintf(" in %d folds", i.Folds)), 100*(i.AdaptiveScore/i.ConstantScore-1)
+	if i.Folds == 0 && i.Rows > 0 {
 		basis += " (not cross-fitted)"
 	}
 	switch {

@@ -163,3 +163,26 @@ func UnscaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
 func mustMatchLabels[T matrix.Float](op string, dst, src []T) {
 	matrix.MustMatch(op, matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: len(src), Cols: 1})
 }
+
+// fewestForRange is how many labels tell what is ordinary.
+const fewestForRange = 20
+
+// OrdinaryLabels returns the lowest and the highest of the labels that are no farther beyond the middle four fifths of them than
+// reach times the range of these. Labels outside may be mistakes that would set the scale of all others. Limits are infinite
+// where there are too few labels to tell, or the middle ones are all equal. A label that is missing is NaN.
+func OrdinaryLabels(labels []float64, reach float64) (low, high float64) {
+	sorted := slices.DeleteFunc(slices.Clone(labels), math.IsNaN)
+	slices.Sort(sorted)
+	n := len(sorted)
+	if n < fewestForRange {
+		return math.Inf(-1), math.Inf(1)
+	}
+	low, high = sorted[n/10], sorted[n-1-n/10]
+	room := reach * (high - low)
+	if !(room > 0) || math.IsInf(room, 1) {
+		return math.Inf(-1), math.Inf(1)
+	}
+	first, _ := slices.BinarySearch(sorted, low-room)
+	end, _ := slices.BinarySearch(sorted, math.Nextafter(high+room, math.Inf(1)))
+	return sorted[first], sorted[end-1]
+}

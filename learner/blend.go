@@ -31,6 +31,7 @@ type blend struct {
 	counts     []float64          // how many rows of the pool each R_i stands for
 	residuals  []network.Residual // not saved, nor are the deviations predicted for them
 	deviations []float64
+	leftOut    []LeftOut // not saved
 }
 
 // Candidate is what became of a learner.
@@ -167,7 +168,62 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 			b.candidates[k].Error = rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
 		}
 	}
-	b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
+	if t.countRandom() < fewestRandom || folds == len(t.Folds) || !b.learnAllFolds(t, held, rows, known, means, stds, labels) {
+		b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
+	}
+}
+
+// learnAllFolds learns the intervals from all folds, although networks did not hold out all, since random rows are few. The parts
+// that did predict the rows of the other folds, and their errors and deviations there are scaled as on the rows that all
+// parts predict. It reports whether there are such parts.
+func (b *blend) learnAllFolds(t *Task, held []*CrossFitted, rows, known []int, means, stds, labels []float64) bool {
+	rest, total := &blend{}, 0.0
+	var full []*CrossFitted
+	for i, p := range b.parts {
+		if held[i].folds(len(t.Folds)) == len(t.Folds) {
+			rest.parts, full, total = append(rest.parts, p), append(full, held[i]), total+p.weight
+		}
+	}
+	if len(full) == 0 {
+		return false
+	}
+	for i := range rest.parts {
+		rest.parts[i].weight /= total
+	}
+	theirs, spreads := rest.mixed(len(known), func(k int) (means, stds []float64) {
+		if means = pick(full[k].Means, known); full[k].Deviations != nil {
+			stds = pick(full[k].Deviations, known)
+		}
+		return means, stds
+	})
+	all, deviations := spread(theirs, known, t.Rows.Len()), spread(spreads, known, t.Rows.Len())
+	off := func(means []float64) []float64 {
+		errors := make([]float64, len(rows))
+		for i, row := range rows {
+			errors[i] = means[i] - labels[row]
+		}
+		return errors
+	}
+	errorScale, spreadScale := ratio(off(means), off(pick(all, rows))), ratio(stds, pick(deviations, rows))
+	ours, widths := slices.Clone(all), slices.Clone(deviations)
+	for _, row := range known {
+		ours[row] = labels[row] + errorScale*(all[row]-labels[row])
+		widths[row] *= spreadScale
+	}
+	for i, row := range rows {
+		ours[row], widths[row] = means[i], stds[i]
+	}
+	b.learnIntervals(t, t.Folds, known, pick(ours, known), pick(widths, known), labels)
+	b.intervals.Outside = len(known) - len(rows)
+	return true
+}
+
+// ratio returns the root mean square of numbers over that of others; 1 where there is none.
+func ratio(a, b []float64) float64 {
+	if r := conformal.RootMeanSquare(a) / conformal.RootMeanSquare(b); r > 0 && !math.IsInf(r, 1) {
+		return r
+	}
+	return 1
 }
 
 // learnIntervals learns from predictions for held-out rows.
@@ -181,10 +237,7 @@ func (b *blend) learnIntervals(t *Task, folds [][]int, rows []int, means, stds, 
 		}
 		held = append(held, conformal.Outcomes(pick(means, at), pick(stds, at), pick(labels, in), in, k)...)
 	}
-	counts := t.stand(rowsOf(held))
-	if counts != nil {
-		normalise(counts)
-	}
+	counts, random := t.calibrating(rowsOf(held))
 	for i := range held {
 		if held[i].Weight = 1; counts != nil {
 			held[i].Weight = counts[i]
@@ -194,6 +247,7 @@ func (b *blend) learnIntervals(t *Task, folds [][]int, rows []int, means, stds, 
 		}
 	}
 	b.intervals, b.scores, b.counts = conformal.LearnWeighted(held, len(folds), b.rmse)
+	b.intervals.Random = random
 }
 
 func rowsOf(held []conformal.Outcome) []int {

@@ -2,9 +2,12 @@ package learner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 // Kind is what a user chooses: one learner, or the best for the labels there are.
@@ -43,6 +46,21 @@ func (k Kind) Check(name string) error {
 		}
 	}
 	return fmt.Errorf("%s is %s, not %q", name, KindsText(), string(k))
+}
+
+// CheckNetwork reports settings of networks that have no effect on models of this kind. Given are those that the user
+// names, and prefix is how their names and that of the learner begin.
+func (k Kind) CheckNetwork(prefix string, given []string, activation string) error {
+	switch all := words.List(given); {
+	case !k.Blends() || len(given) == 0:
+		return nil
+	case k != Auto:
+		set := map[bool]string{true: "sets", false: "set"}[len(given) == 1]
+		return fmt.Errorf("%[1]s %[2]s the training of a network, but %[3]slearner %[4]s trains none: leave %[1]s out, or choose %[3]slearner %[5]s or %[6]s", all, set, prefix, k, NetworkAlone, Auto)
+	case activation == network.ReLU.String() && slices.Contains(given, prefix+"activation"):
+		return fmt.Errorf("%[1]sactivation %[2]s is for %[1]slearner %[3]s, while the networks of a blend have %[4]s in its place: leave it out, or choose %[1]slearner %[3]s", prefix, activation, NetworkAlone, network.SiLU)
+	}
+	return nil
 }
 
 // Fewest returns how many labels a model of this kind needs.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -71,10 +70,7 @@ func (m *Model) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
-	})
+	return atomicfile.WriteBytes(path, raw)
 }
 
 // Load reads a file that Save wrote, or network.Model.Save.
@@ -380,7 +376,7 @@ func (t *fileTarget) check() error {
 		return fmt.Errorf("the weights sum to %v", sum)
 	case !(t.Factor >= 0) || !(t.RMSE >= 0) || !allFinite([]float64{t.Factor, t.RMSE, i.Floor, i.Typical, i.ConstantScore, i.AdaptiveScore}):
 		return errors.New("the error of the blend is wrong")
-	case i.Rows != len(t.Scores) || i.Folds < 0 || i.Floor < 0 || i.Typical < 0 || i.Adaptive() && i.Typical == 0:
+	case i.Rows != len(t.Scores) || i.Folds < 0 || i.Random < 0 || i.Random > i.Rows || i.Outside < 0 || i.Outside > i.Rows || i.Floor < 0 || i.Typical < 0 || i.Adaptive() && i.Typical == 0:
 		return errors.New("the intervals are wrong")
 	case t.Counts != nil && (len(t.Counts) != len(t.Scores) || !allFinite(t.Counts) || slices.ContainsFunc(t.Counts, func(c float64) bool { return c <= 0 })):
 		return errors.New("the counts of the intervals are wrong")

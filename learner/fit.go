@@ -93,6 +93,9 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling, Seed: o.Network.Config.Seed, shown: o.Shown}
+	if s.Random != nil {
+		t.Random = append(s.Random[:len(s.Random):len(s.Random)], make([]bool, s.ValidX.Rows)...)
+	}
 	if o.Network.Columns != nil {
 		t.Columns = ColumnsOf(o.Network.Columns)
 	}
@@ -130,10 +133,44 @@ func mayFail(l Learner, err error) bool {
 	return false
 }
 
-// fit cross-fits the learners and blends them for each target.
+// fit cross-fits the learners, again if labels are to be left out, and blends them for each target.
 func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
+	first := t.tamed()
+	candidates, all, err := first.crossFitAll(ctx, learners)
+	if err != nil {
+		return err
+	}
+	left, some := make([][]int, t.Targets()), first != t
+	for k := range all {
+		left[k] = t.absurd(k, all[k])
+		some = some || len(left[k]) > 0
+	}
+	rest := t
+	if some {
+		rest = t.without(left)
+		if candidates, all, err = rest.crossFitAll(ctx, learners); err != nil {
+			return err
+		}
+	}
+	for k := range all {
+		b, err := blendOf(rest, k, append([]Candidate(nil), candidates...), all[k])
+		if err != nil {
+			return err
+		}
+		if err := b.addLeftOut(ctx, t, k, left[k], all[k]); err != nil {
+			return err
+		}
+		m.targets[k].blend = b
+		m.keep(k, all[k])
+	}
+	return nil
+}
+
+// crossFitAll cross-fits the learners. It returns what became of them, and the results of each target, with nil for learners that
+// refuse.
+func (t *Task) crossFitAll(ctx context.Context, learners []Learner) ([]Candidate, [][]*CrossFitted, error) {
 	candidates := make([]Candidate, len(learners))
-	all := make([][]*CrossFitted, t.Targets()) // of each target, with nil for learners that refuse
+	all := make([][]*CrossFitted, t.Targets())
 	t.crossed = make([][]*CrossFitted, t.Targets())
 	for i, l := range learners {
 		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(slices.Max(dataset.CountLabels(t.Labels)), t.Rows.Raw.Cols)}
@@ -141,7 +178,7 @@ func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
 		if candidates[i].Left == "" {
 			var err error
 			if list, err = t.crossFit(ctx, l); ctx.Err() != nil || err != nil && !mayFail(l, err) {
-				return fmt.Errorf("%s: %w", l.Name(), cmp.Or(err, context.Cause(ctx)))
+				return nil, nil, fmt.Errorf("%s: %w", l.Name(), cmp.Or(err, context.Cause(ctx)))
 			}
 			if err != nil { // the others may do without it
 				candidates[i].Left, list = err.Error(), make([]*CrossFitted, t.Targets())
@@ -154,13 +191,5 @@ func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
 			}
 		}
 	}
-	for k := range all {
-		b, err := blendOf(t, k, append([]Candidate(nil), candidates...), all[k])
-		if err != nil {
-			return err
-		}
-		m.targets[k].blend = b
-		m.keep(k, all[k])
-	}
-	return nil
+	return candidates, all, nil
 }

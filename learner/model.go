@@ -116,6 +116,10 @@ func (m *Model) Choice() string {
 	return m.of().blend.String()
 }
 
+// CountsPool reports whether errors on held-out rows, and intervals, count each row for the rows of the pool that it
+// stands for. It is false where labelled rows and pool look alike, and for a network alone.
+func (m *Model) CountsPool() bool { return m.blended != nil && m.of().blend.counts != nil }
+
 // Notes returns what went wrong without ending the fit, such as networks that diverged.
 func (m *Model) Notes() (notes []string) {
 	for _, c := range m.Candidates() {
@@ -289,7 +293,7 @@ func (m *Model) Provenance() network.Provenance {
 	}
 	f := m.of()
 	return network.Provenance{
-		Source: m.blended.source, Target: f.name, Rows: m.blended.rows, ValidRows: f.blend.intervals.Rows, Device: m.blended.device,
+		Source: m.blended.source, Target: f.name, Rows: m.blended.rows, ValidRows: f.blend.intervals.Rows - f.blend.intervals.Outside, Device: m.blended.device,
 		Best: []int{}, ValidRMSE: []float64{f.blend.rmse}, Jitter: []float64{},
 	}
 }

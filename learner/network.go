@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -96,7 +97,7 @@ func (n Network) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) 
 
 // fit trains a network on all folds but one.
 func (n Network) fit(ctx context.Context, t *Task, fold int) (*network.Model, error) {
-	o, rest := n.Options, t.Others(fold)
+	o, rest := n.Options, slices.DeleteFunc(t.Others(fold), t.unlabelled)
 	o.Config.Seed = t.Seed + uint64(fold)
 	o.Holdout, o.Folds, o.Columns, o.Targets, o.Centres = new(0.0), 0, nil, nil, nil
 	o.Scaling, o.Config.Architecture.Outputs = &t.Scaling, t.Targets()
@@ -107,6 +108,11 @@ func (n Network) fit(ctx context.Context, t *Task, fold int) (*network.Model, er
 		}
 	}
 	return network.Fit(ctx, network.Sample{X: t.Rows.Raw.SelectRows(rest), Y: t.Labels.SelectRows(rest).Data, Targets: t.Targets()}, o)
+}
+
+// unlabelled reports whether a row has no label of any target, as one whose label was left out.
+func (t *Task) unlabelled(row int) bool {
+	return !slices.ContainsFunc(t.Labels.Row(row), func(y float64) bool { return !math.IsNaN(y) })
 }
 
 // leastWeight is the weight below which a network is not worth training in the other folds.

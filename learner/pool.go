@@ -2,6 +2,7 @@ package learner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -61,6 +62,49 @@ func (t *Task) weighByPool(ctx context.Context, pool matrix.Dense[float32]) erro
 	}
 	normalise(t.Stand)
 	return nil
+}
+
+// Labelled rows that were drawn from the pool at random are like the rest of it, whatever the inputs show, so intervals
+// rely on them. The others count less, but they are many: with random rows alone, chance would decide the length. On 20 replayed
+// campaigns of 256 labels, 88 of them random, a quarter was as good as a half or a tenth, and better than 0 or 1.
+const (
+	fewestRandom = 24   // labels: with fewer, all count alike
+	pickedShare  = 0.25 // of a row that was picked, times what it stands for
+)
+
+// calibrating returns how much each of some rows counts for the intervals, 1 on average, and how many of them were drawn at
+// random, if that makes a difference. Nil means that all count alike.
+func (t *Task) calibrating(rows []int) (counts []float64, random int) {
+	if counts = t.stand(rows); t.countRandom() >= fewestRandom {
+		if counts == nil {
+			counts = slices.Repeat([]float64{1}, len(rows))
+		}
+		for i, row := range rows {
+			if t.Random[row] {
+				counts[i] = 1
+				random++
+			} else {
+				counts[i] *= pickedShare
+			}
+		}
+	}
+	if random == len(rows) {
+		return t.stand(rows), 0
+	}
+	if counts != nil {
+		normalise(counts)
+	}
+	return counts, random
+}
+
+// countRandom returns how many of the labelled rows are known to be random.
+func (t *Task) countRandom() (n int) {
+	for row, random := range t.Random {
+		if random && !t.unlabelled(row) {
+			n++
+		}
+	}
+	return n
 }
 
 // normalise makes the mean of numbers 1.

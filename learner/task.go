@@ -41,6 +41,8 @@ type Task struct {
 	Seed    uint64
 	// Stand is how many rows of the pool each row stands for, 1 on average; nil means that all stand for one.
 	Stand []float64
+	// Random says which rows were drawn from the pool at random; nil means that this is unknown.
+	Random []bool
 
 	// Folds are rows that are held out together. Every row is in one of them.
 	Folds [][]int
@@ -79,6 +81,7 @@ func (t *Task) One(target int) (*Task, []int) {
 	if t.Stand != nil {
 		one.Stand = pick(t.Stand, known)
 	}
+	one.Random = nil // read for all targets together
 	at := make(map[int]int, len(known))
 	for i, row := range known {
 		at[row] = i

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -88,10 +87,7 @@ func (m *Model) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
-	})
+	return atomicfile.WriteBytes(path, raw)
 }
 
 // MarshalBinary returns the contents of the file that Save writes.

@@ -72,6 +72,10 @@ type Sample struct {
 	// inputs is learnt from them, too; without them, a column that does not vary
 	// among the labelled rows is lost.
 	Unlabelled matrix.Dense[Real]
+
+	// Random says which rows of X were drawn from the pool at random, and not picked; nil means that this is
+	// unknown. Blends make their intervals by it (package learner).
+	Random []bool
 }
 
 const (
@@ -87,7 +91,9 @@ const (
 // the intervals of PredictInterval are based on them.
 //
 // The scaling of the inputs is learnt from all rows, as in the paper, which uses
-// training rows and pool; that of the labels from the training part alone.
+// training rows and pool; that of the labels from the training part alone. A label beyond
+// OrdinaryReach counts as the farthest one within, so that it does not set the scale; its
+// residual and the intervals are of the label itself.
 //
 // If members diverge, the error joins a *DivergedError for each, and the model has
 // their best parameters so far. On any other error there is no model.
@@ -113,7 +119,7 @@ func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 		}
 	}
 	team, m := linalg.TeamOf(ctx), newModel(s.Targets, o)
-	d, err := m.prepare(team, s, o)
+	d, err := m.prepare(team, s.tamed(all.Y), o)
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +233,7 @@ func (s Sample) check() error {
 	var found complaints
 	found.unless(s.X.Rows*s.Targets == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
 	found.unless(s.X.Rows > 0, "there are no rows to train on")
+	found.unless(s.Random == nil || len(s.Random) == s.X.Rows, "there are %d rows, and for %d it is known whether they are random", s.X.Rows, len(s.Random))
 	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
 	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d", s.ValidX.Cols, s.X.Cols)
 	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d", s.Unlabelled.Cols, s.X.Cols)
@@ -357,6 +364,28 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 		d.ValidX, d.ValidY = m.scaled(s.ValidX), m.scaledLabels(s.ValidY)
 	}
 	return d, nil
+}
+
+// OrdinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is
+// (dataset.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the logarithm has
+// a deviation of 1, exceed it once in 6,000.
+const OrdinaryReach = 10
+
+// tamed returns the sample with labels that are far out moved to the farthest ordinary ones of a list. If there are none, it
+// is as before.
+func (s Sample) tamed(labels []float64) Sample {
+	s.Y, s.ValidY = slices.Clone(s.Y), slices.Clone(s.ValidY)
+	for k := range s.Targets {
+		low, high := dataset.OrdinaryLabels(labelsOf(labels, s.Targets, k), OrdinaryReach)
+		for _, y := range [][]float64{s.Y, s.ValidY} {
+			for i := k; i < len(y); i += s.Targets {
+				if y[i] < low || y[i] > high { // not NaN
+					y[i] = min(max(y[i], low), high)
+				}
+			}
+		}
+	}
+	return s
 }
 
 // checkRows reports numbers in rows that are not finite.

@@ -2,23 +2,33 @@
 // was expected, and names the slip that may have made them.
 package plausible
 
-// A label y of a row is compared with the prediction ŷ that was made before it came, by the width of its interval,
+// A label y of a row is compared with the interval from a to b that was predicted before it came, by
 //
-//	d = |y − ŷ| / (high − low),
+//	out(y) = max(a − y, y − b, 0) / (b − a),
 //
-// and with the labels so far, by their quartiles. It is doubtful if d is large and y is also far outside of the labels
-// that are known, or if undoing a slip (a factor of ten, a sign, two digits) brings it back into the interval.
-// Without a prediction, the labels alone decide.
+// how many widths of the interval it lies outside of it, and with the labels so far (labels.go). It is doubtful if
+//
+//   - out(y) > far, and y lies outside the labels so far, too, or
+//   - out(y) > far, and undoing a slip such as a factor of ten (slips.go) brings it much closer to the interval, or
+//   - out(y) > near, and y lies beyond limits far outside the labels so far (fences), or
+//   - out(y) > absurd.
+//
+// The labels so far count because errors have heavy tails: on some tables one true label in a hundred lies six widths
+// outside, but among the other labels. Slips count because a label that is ten times too small lies among the others, too. The fences count
+// because one wrong label that a model has learnt from may make all of its intervals too wide. Without a prediction they decide alone.
 
 import (
 	"math"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
-// Expected is what was predicted for a label before it came.
+// Expected is what was predicted for a label before it came: a value, and an interval that holds nine of ten labels.
 type Expected struct{ Value, Low, High float64 }
 
-// Doubt is why a label waits for a second look. The range is where a right label was expected.
+// Doubt is why a label waits for a second look. The range is where a right label was expected: the interval that was
+// predicted or, without one, where nine of ten labels so far lie.
 type Doubt struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -28,44 +38,129 @@ type Doubt struct {
 	Slip string `json:"slip,omitempty"`
 }
 
-// Labels is a summary of the labels of one target so far.
-type Labels struct {
-	count     int
-	low, high float64 // quartiles
-}
-
-// Fewest is how many labels a look needs.
-const Fewest = 20
-
-// Learn summarises labels. Those that are NaN are left out.
-func Learn(values []float64) *Labels {
-	sorted := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	slices.Sort(sorted)
-	l := &Labels{count: len(sorted)}
-	if l.count == 0 {
-		return l
+// Words says of a label why it is doubtful, such as "9,999,999; expected 58,000 to 83,000; two digits too many?".
+func (d *Doubt) Words(value float64) string {
+	low, high := words.Range(d.Low, d.High)
+	text := words.Grouped(value) + "; expected " + low + " to " + high
+	if d.Slip != "" {
+		text += "; " + d.Slip
 	}
-	at := func(share float64) float64 { return sorted[int(share*float64(l.count-1)+0.5)] }
-	l.low, l.high = at(0.25), at(0.75)
-	return l
+	return text
 }
+
+const (
+	near   = 0.5 // widths outside the interval that are enough beyond the fences
+	far    = 2   // widths outside the interval that are enough outside the labels so far, or if a slip explains them
+	absurd = 25  // widths that need no other reason
+	closer = 5   // how many times closer to the interval a label is whose slip is undone
+)
 
 // Examine returns why a label should get a second look, or nil. What was expected is nil where nothing was predicted.
 func (l *Labels) Examine(value float64, expected *Expected) *Doubt {
-	if l.count < Fewest || math.IsNaN(value) {
+	if l.count < Fewest || l.constant() || math.IsNaN(value) {
 		return nil
 	}
-	spread := l.high - l.low
-	if spread == 0 {
+	if expected == nil {
+		if l.within(value) {
+			return nil
+		}
+		_, slip := l.middle().explain(value)
+		return &Doubt{Low: l.low, High: l.high, Slip: slip}
+	}
+	at := l.interval(expected)
+	out := at.out(value)
+	if out <= near {
 		return nil
 	}
-	doubt := &Doubt{Low: l.low - 3*spread, High: l.high + 3*spread}
-	if expected != nil {
-		width := expected.High - expected.Low
-		doubt.Low, doubt.High, doubt.Prediction = expected.Low-2*width, expected.High+2*width, &expected.Value
+	explained, slip := at.explain(value)
+	if out > absurd || out > far && (explained || !l.holds(value)) || !l.within(value) {
+		return expected.doubt(slip)
 	}
-	if value >= doubt.Low && value <= doubt.High {
-		return nil
+	return nil
+}
+
+func (e *Expected) doubt(slip string) *Doubt {
+	return &Doubt{Low: e.Low, High: e.High, Prediction: new(e.Value), Slip: slip}
+}
+
+// Arrived is a label to be examined together with others.
+type Arrived struct {
+	Row      string // its name, for the words about labels that were swapped
+	Value    float64
+	Expected *Expected // nil where nothing was predicted
+}
+
+// ExamineAll examines labels that arrived together. It returns a doubt for each, or nil, and also finds two rows whose
+// labels were swapped: each is far outside its interval, and close to the other's.
+func (l *Labels) ExamineAll(list []Arrived) []*Doubt {
+	doubts := make([]*Doubt, len(list))
+	for i, a := range list {
+		doubts[i] = l.Examine(a.Value, a.Expected)
 	}
-	return doubt
+	l.findSwapped(list, doubts)
+	return doubts
+}
+
+// Among examines labels that have been there before: each is compared with the others. Labels beyond the fences have misled the
+// model that predicts the others, so that as long as there are any, they are the only ones in doubt.
+func Among(list []Arrived) []*Doubt {
+	values := make([]float64, len(list))
+	for i, a := range list {
+		values[i] = a.Value
+	}
+	all, doubts, some := Learn(values), make([]*Doubt, len(list)), false
+	for i, v := range values {
+		doubts[i] = all.Examine(v, nil)
+		some = some || doubts[i] != nil
+	}
+	if some {
+		return doubts
+	}
+	for i, a := range list {
+		others := all
+		if a.Value == all.first || a.Value == all.last { // only the ends of the range depend on single labels
+			others = Learn(slices.Delete(slices.Clone(values), i, i+1))
+		}
+		doubts[i] = others.Examine(a.Value, a.Expected)
+	}
+	all.findSwapped(list, doubts)
+	return doubts
+}
+
+// outside reports whether a label is far outside its interval, but may be that of another row.
+func (l *Labels) outside(a Arrived) bool {
+	return l.count >= Fewest && !l.constant() && a.Expected != nil && l.interval(a.Expected).out(a.Value) > far && l.within(a.Value)
+}
+
+// findSwapped puts doubts about labels that were swapped into a list.
+func (l *Labels) findSwapped(list []Arrived, doubts []*Doubt) {
+	var some []int
+	for i, a := range list {
+		if l.outside(a) {
+			some = append(some, i)
+		}
+	}
+	for n, i := range some {
+		for _, j := range some[:n] {
+			if a, b := list[i], list[j]; l.fits(b.Value, a) && l.fits(a.Value, b) {
+				doubts[i], doubts[j] = a.Expected.doubt(swappedWith(b.Row)), b.Expected.doubt(swappedWith(a.Row))
+			}
+		}
+	}
+}
+
+func swappedWith(row string) string { return "swapped with row " + row + "?" }
+
+// fits reports whether a value is much closer to what was expected of a label than the label itself.
+func (l *Labels) fits(value float64, a Arrived) bool {
+	at := l.interval(a.Expected)
+	return closer*at.out(value) <= at.out(a.Value)
+}
+
+// interval is where a label is expected.
+type interval struct{ low, high float64 }
+
+// out is how many widths of the interval a value lies outside of it.
+func (i interval) out(value float64) float64 {
+	return max(i.low-value, value-i.high, 0) / (i.high - i.low)
 }

@@ -1,8 +1,9 @@
 """Builds the package (PEP 517): wheels that carry the program, and an sdist with its source.
 
 A wheel is a zip file with the Python files, the program and three lists, so that there is no
-need for a build tool. `python3 backend.py DIST [GOOS/GOARCH ...]` builds the wheels of a release
-from one machine, because Go compiles for all platforms, and the sdist.
+need for a build tool. `python3 backend.py DIST` builds the wheel for this machine, and
+`python3 backend.py DIST GOOS/GOARCH ...` the wheels of a release, because Go compiles for all
+platforms, and the sdist.
 """
 
 from __future__ import annotations
@@ -188,6 +189,9 @@ def digest(data: bytes) -> str:
 if __name__ == "__main__":
     dist = Path(sys.argv[1])
     dist.mkdir(parents=True, exist_ok=True)
+    if len(sys.argv) == 2:
+        print(build_wheel(dist))
     for one in sys.argv[2:]:
         print(wheel(dist, one))
-    print(build_sdist(dist))
+    if len(sys.argv) > 2:
+        print(build_sdist(dist))

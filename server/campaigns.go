@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -88,7 +89,8 @@ func statusOf(name string, state *campaign.State) Campaign {
 
 // Upload is the body of a request that uploads a table. It is read as a stream.
 type Upload struct {
-	Format string `query:"format" enum:"csv,tsv,jsonl,parquet,xlsx" doc:"format of the table; by default its content tells"`
+	Format string   `query:"format" enum:"csv,tsv,jsonl,parquet,xlsx" doc:"format of the table; by default its content tells"`
+	Ignore []string `query:"ignore,explode" maxItems:"10000" doc:"columns to skip"`
 	TextStyle
 
 	body io.Reader
@@ -117,6 +119,8 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
 	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
 	Learner string   `query:"learner" enum:"auto,network,gp,trees" default:"auto" doc:"model that is fitted to the labels: auto blends a Gaussian process, trees and networks by their errors on held-out rows, the others are one of them"`
+	Lease   string   `query:"lease" maxLength:"100" doc:"how long the rows of an ask are out, such as 168h; negative without end" example:"168h"`
+	Random  bool     `query:"random_start" doc:"the rows with a label in the table were drawn at random, so that errors are estimated from them, too"`
 	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it creates nothing and returns the first answer. The same id with another table, or by another person, is a conflict"`
 }) (*output[Campaign], error) {
 	if only := callerOf(ctx).token.Campaign; only != "" && only != in.Name {
@@ -125,16 +129,21 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	if err := campaign.CheckName(in.Name); err != nil { // before the table is read
 		return nil, err
 	}
+	settings := campaign.Settings{Choices: nextbatch.Choices{Learner: learner.Kind(in.Learner)}, RandomStart: in.Random}
+	if in.Lease != "" {
+		lease, err := time.ParseDuration(in.Lease)
+		if err != nil {
+			return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("the lease %q is not a time such as 168h", in.Lease))
+		}
+		settings.Lease = campaign.Duration(lease)
+	}
 	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID, Lenient: true, Kinds: map[string]dataset.Kind{}}, in.Targets))
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	by := Change{Key: in.Key}.by(ctx)
-	c, err := campaign.New(ctx, s.options.Store, in.Name, campaign.Start{
-		Table: t, IDColumn: in.ID, Targets: in.Targets, By: by,
-		Settings: campaign.Settings{Choices: nextbatch.Choices{Learner: learner.Kind(in.Learner)}},
-	})
+	c, err := campaign.New(ctx, s.options.Store, in.Name, campaign.Start{Table: t, IDColumn: in.ID, Targets: in.Targets, By: by, Settings: settings})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -43,6 +44,9 @@ func refine(r huma.Registry) {
 	of("Prediction", "value").Nullable = false // others are left out
 	of("Architecture", "hidden").Nullable = true
 	of("LogEvent", "detail").Type = huma.TypeObject
+	for _, kind := range learner.Kinds() {
+		of("Settings", "learner").Enum = append(of("Settings", "learner").Enum, string(kind))
+	}
 }
 
 // describeNil adds null to the fields that are pointers to objects, which huma describes as

@@ -26,7 +26,7 @@ const longestCondition = 1000
 
 // RowQuery determines which rows to list, and in which order.
 type RowQuery struct {
-	Status string   `query:"status" enum:"open,asked,labelled,failed,retired" doc:"only rows of this status"`
+	Status string   `query:"status" enum:"open,asked,waiting,labelled,failed,retired" doc:"only rows of this status"`
 	Search string   `query:"search" maxLength:"200" doc:"only rows whose id contains this, in upper or lower case"`
 	Where  []string `query:"where,explode" maxItems:"20" doc:"only rows for which this holds, at most 1,000 characters; several must all hold. A column, one of = != < <= > >=, and a value; an empty value means that it is missing" example:"[\"temperature>=300\"]"`
 	Sort   string   `query:"sort" maxLength:"1000" doc:"row, id, status, or the name of an input or a target; by default row. Rows without a value come last"`
@@ -325,11 +325,14 @@ func (f *finder) wanted(at int) bool {
 	return true
 }
 
+// closedStatuses are those of rows that are not open, in the order in which rows are sorted by them.
+var closedStatuses = []campaign.Status{campaign.StatusAsked, campaign.StatusWaiting, campaign.StatusLabelled, campaign.StatusFailed, campaign.StatusRetired}
+
 // closed returns the rows that are not open, in ascending order.
 func (f *finder) closed() ([]int32, error) {
 	return keep(f.lists, f.key("closed", "", false), func() ([]int32, error) {
 		var list []int32
-		for _, status := range []campaign.Status{campaign.StatusAsked, campaign.StatusLabelled, campaign.StatusFailed, campaign.StatusRetired} {
+		for _, status := range closedStatuses {
 			for _, ref := range f.view.With(status) {
 				list = append(list, int32(f.view.At(ref.Row)))
 			}
@@ -440,7 +443,7 @@ func (f *finder) order() func(a, b int) int {
 // statusRanks returns the place of each row's status among all.
 func (f *finder) statusRanks() []int8 {
 	ranks := make([]int8, f.view.Table.Rows())
-	for i, status := range []campaign.Status{campaign.StatusAsked, campaign.StatusLabelled, campaign.StatusFailed, campaign.StatusRetired} {
+	for i, status := range closedStatuses {
 		for _, ref := range f.view.With(status) {
 			ranks[f.view.At(ref.Row)] = int8(i + 1)
 		}

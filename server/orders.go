@@ -196,7 +196,7 @@ func (s *Server) guarded(ctx context.Context, j *job) (left outcome, err error) 
 	}
 	j.update(func() { j.event = state.Seq })
 	run, known := map[string]func(context.Context, *job, *campaign.Campaign, campaign.Ask) (outcome, error){
-		"ask": s.runAsk, "predict": s.runPredict, "map": s.runMap, "gain": s.runGain,
+		"ask": s.runAsk, "predict": s.runPredict, "map": s.runMap, "gain": s.runGain, "audit": s.runAudit,
 	}[j.order.Kind]
 	if !known {
 		return outcome{}, fmt.Errorf("there is no kind of job %q", j.order.Kind)
@@ -205,7 +205,7 @@ func (s *Server) guarded(ctx context.Context, j *job) (left outcome, err error) 
 }
 
 // kinds are what messages call jobs.
-var kinds = map[string]string{"ask": "the ask", "predict": "predicting", "map": "the map", "gain": "measuring the gain"}
+var kinds = map[string]string{"ask": "the ask", "predict": "predicting", "map": "the map", "gain": "measuring the gain", "audit": "the audit of the labels"}
 
 // watched returns the ask of a job, which reports its progress and requests its memory.
 func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {

@@ -40,7 +40,7 @@ type PoolMap struct {
 	Rows       []int64    `json:"rows" doc:"numbers of the rows"`
 	X          []number   `json:"x"`
 	Y          []number   `json:"y"`
-	Status     []int      `json:"status" doc:"0 open, 1 asked, 2 labelled, 3 failed, 4 retired"`
+	Status     []int      `json:"status" doc:"0 open, 1 asked, 2 labelled, 3 failed, 4 retired, 5 waiting"`
 	Prediction [][]number `json:"prediction" nullable:"true" doc:"of each target; null without a model"`
 	Interval   [][]number `json:"interval" nullable:"true" doc:"half the width of each target's interval"`
 	Label      [][]number `json:"label" doc:"of each target"`
@@ -108,7 +108,7 @@ func (s *Server) getMap(ctx context.Context, in *Named) (*output[PoolMap], error
 }
 
 var statusCodes = map[campaign.Status]int{
-	campaign.StatusOpen: 0, campaign.StatusAsked: 1, campaign.StatusLabelled: 2, campaign.StatusFailed: 3, campaign.StatusRetired: 4,
+	campaign.StatusOpen: 0, campaign.StatusAsked: 1, campaign.StatusLabelled: 2, campaign.StatusFailed: 3, campaign.StatusRetired: 4, campaign.StatusWaiting: 5,
 }
 
 // poolMap returns a map with the present status of the rows.

@@ -24,6 +24,7 @@ func (s *Server) routes() {
 	s.peopleRoutes()
 	s.previewRoutes()
 	s.mapRoutes()
+	s.auditRoutes()
 	s.benchmarkRoutes()
 }
 

@@ -17,7 +17,7 @@ import (
 // Row is a row with its inputs and its labels.
 type Row struct {
 	campaign.RowRef
-	Status   string                `json:"status" enum:"open,asked,labelled,failed,retired"`
+	Status   string                `json:"status" enum:"open,asked,waiting,labelled,failed,retired"`
 	Inputs   map[string]wire.Value `json:"inputs" doc:"by column; null where a value is missing"`
 	Labels   map[string]*float64   `json:"labels" doc:"by target; null where there is none"`
 	LeaseEnd *time.Time            `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
@@ -102,13 +102,37 @@ func detail(v *campaign.View, at int) Row {
 	return d
 }
 
-// RowHistory is a row with its reason and predictions from when it was handed out.
+// RowHistory is a row with its measurements, and its reason and predictions from when it was handed out.
 type RowHistory struct {
 	Row
-	Ask         int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
-	Person      string                           `json:"person,omitempty" doc:"who asked"`
-	Reason      string                           `json:"reason,omitempty" doc:"why it was picked"`
-	Predictions map[string]*nextbatch.Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+	Waiting      []campaign.Waiting               `json:"waiting" doc:"numbers of its measurements that wait for a second look; its labels are without them"`
+	Measurements []Measurement                    `json:"measurements" doc:"the oldest first; the label is their mean or, by the settings, the last"`
+	Ask          int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
+	Person       string                           `json:"person,omitempty" doc:"who asked"`
+	Reason       string                           `json:"reason,omitempty" doc:"why it was picked"`
+	Predictions  map[string]*nextbatch.Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+}
+
+// Measurement is one measurement of a row.
+type Measurement struct {
+	Event  int64              `json:"event" doc:"number of its event"`
+	Time   time.Time          `json:"time"`
+	Person string             `json:"person,omitempty" doc:"who told it"`
+	Values map[string]float64 `json:"values" doc:"by target; absent where there is none"`
+}
+
+func measurementsOf(v *campaign.View, row int64) []Measurement {
+	list := []Measurement{}
+	for _, m := range v.Measurements(row) {
+		values := map[string]float64{}
+		for t, target := range v.Created.Targets {
+			if !math.IsNaN(m.Values[t]) {
+				values[target] = m.Values[t]
+			}
+		}
+		list = append(list, Measurement{m.Seq, m.Time, m.Person, values})
+	}
+	return list
 }
 
 func (s *Server) getRow(ctx context.Context, in *struct {
@@ -122,13 +146,18 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 	if !v.Exists(in.Row) {
 		return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no row %d", in.Row))
 	}
-	h := RowHistory{Row: detail(v, v.At(in.Row))}
+	h := RowHistory{Row: detail(v, v.At(in.Row)), Waiting: []campaign.Waiting{}, Measurements: measurementsOf(v, in.Row)}
+	for _, w := range v.Waiting() {
+		if w.Row == in.Row {
+			h.Waiting = append(h.Waiting, w)
+		}
+	}
 	ask, asked := v.AskOf(in.Row)
 	if asked == nil {
 		return answer(h, nil)
 	}
 	h.Ask, h.Person = ask.Ask, ask.Person
-	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); h.Status == string(campaign.StatusLabelled) {
+	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); len(h.Measurements) > 0 {
 		h.Predictions = wire.Predictions(v.Created.Targets, asked.Predictions)
 	} else {
 		h.Reason = unsteered(h.Reason)

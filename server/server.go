@@ -86,6 +86,7 @@ type Server struct {
 	mu        sync.Mutex
 	campaigns map[string]*campaign.Campaign // that were used
 	maps      map[string]*campaign.Map      // the newest of each campaign
+	audits    map[string]*Audit             // the newest of each campaign
 	mapOrder  []string                      // campaigns, the map that was made longest ago first
 }
 
@@ -100,7 +101,7 @@ func New(o Options) *Server {
 	mux := http.NewServeMux()
 	s := &Server{
 		options: o, mux: mux, files: files, jobs: newJobs(o.Threads, o.Device, o.Available), now: time.Now, campaigns: map[string]*campaign.Campaign{},
-		maps: map[string]*campaign.Map{}, planning: make(chan struct{}, 2), uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
+		maps: map[string]*campaign.Map{}, audits: map[string]*Audit{}, planning: make(chan struct{}, 2), uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},
 		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, readers: counts{most: eachBodies}, memory: budget{most: o.MaxMemory},

@@ -49,7 +49,7 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 
 func (s *Server) standing(ctx context.Context, in *struct {
 	Named
-	Stop string `query:"stop" maxLength:"200" doc:"when to stop, such as rmse<0.5 or gain<1%" example:"rmse<0.5"`
+	Stop string `query:"stop" maxLength:"200" doc:"when to stop, such as rmse<0.5 or gain<2%, where the gain is that of 10 % more labels, by its upper limit" example:"rmse<0.5"`
 }) (*output[campaign.Standing], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,10 +18,14 @@ func (s *Server) tellRoutes() {
 		OperationID: "tell", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/tells", Summary: "Tell labels",
 		MaxBodyBytes: listBody,
 	}, s.tell((*campaign.Campaign).Tell))
-	route(s, Owner, huma.Operation{
-		OperationID: "correct", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/corrections", Summary: "Replace labels",
+	route(s, Labeller, huma.Operation{
+		OperationID: "correct", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/corrections", Summary: "Replace labels; those of others take the role owner",
 		MaxBodyBytes: listBody,
-	}, s.tell((*campaign.Campaign).Correct))
+	}, s.correct)
+	route(s, Labeller, huma.Operation{
+		OperationID: "confirm", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/confirmations", Summary: "Confirm labels that wait for a second look",
+		MaxBodyBytes: listBody,
+	}, s.confirm)
 	route(s, Labeller, huma.Operation{
 		OperationID: "fail", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/failures", Summary: "Report rows that could not be labelled",
 		MaxBodyBytes: listBody,
@@ -63,6 +69,52 @@ func (s *Server) tell(do func(*campaign.Campaign, context.Context, campaign.By, 
 		}
 		return answer(result, nil)
 	}
+}
+
+func (s *Server) correct(ctx context.Context, in *tellInput) (*output[Told], error) {
+	if err := s.mayCorrect(ctx, in); err != nil {
+		return nil, err
+	}
+	return s.tell((*campaign.Campaign).Correct)(ctx, in)
+}
+
+// mayCorrect lets a labeller replace only labels that are all their own; an owner may replace all.
+func (s *Server) mayCorrect(ctx context.Context, in *tellInput) error {
+	token := callerOf(ctx).token
+	if token.Role.includes(Owner) {
+		return nil
+	}
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, m := range in.Body.Rows {
+		wanted[m.ID] = true
+	}
+	for _, ref := range slices.Concat(state.With(campaign.StatusLabelled), state.With(campaign.StatusWaiting)) {
+		if !wanted[ref.ID] {
+			continue
+		}
+		for _, m := range state.Measurements(ref.Row) {
+			if m.Person != token.Person {
+				return huma.Error403Forbidden(fmt.Sprintf("a label of %q is not yours; only an owner can correct what others measured", ref.ID))
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Server) confirm(ctx context.Context, in *IDs) (*output[wire.Changed], error) {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	return changedOf(c.Confirm(ctx, in.by(ctx), in.Body.IDs, in.Body.Reason))
 }
 
 func (s *Server) fail(ctx context.Context, in *struct {

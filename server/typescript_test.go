@@ -80,7 +80,7 @@ func typescript(schemas map[string]*huma.Schema) string {
 		}
 		b.WriteString("}\n")
 	}
-	fmt.Fprintf(&b, "\n// What settings mean that a campaign does not have.\nexport const defaultBatch = %d\nexport const defaultAudit = %v\n", campaign.DefaultBatch, campaign.DefaultAudit)
+	fmt.Fprintf(&b, "\n// What settings mean that a campaign does not have.\nexport const defaultBatch = %d\nexport const defaultAudit = %v\nexport const defaultLease = '%v'\n", campaign.DefaultBatch, campaign.DefaultAudit, campaign.DefaultLease)
 	return b.String()
 }
 

@@ -95,6 +95,7 @@ func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (t
 	if err != nil {
 		return nil, nil, badBody(err)
 	}
+	options.Ignore = t.Ignore
 	if t.Format == "" {
 		t.Format = formatOf(file)
 	}

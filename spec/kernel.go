@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/gp"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/transform"
@@ -210,7 +211,8 @@ func laplace[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], 
 // work is cubic in their number. More rows change the length scales little.
 const mostFitted = 512
 
-// stationary constructs a kernel whose length scales come from the labels.
+// stationary constructs a kernel whose length scales come from the labels: that of a Gaussian
+// process that is fitted to them.
 func stationary[T matrix.Float](shape kernel.Shape) func(context.Context, Source[T]) (kernel.Kernel[T], error) {
 	return func(ctx context.Context, s Source[T]) (kernel.Kernel[T], error) {
 		rows, labels := s.Train, s.Labels
@@ -218,11 +220,11 @@ func stationary[T matrix.Float](shape kernel.Shape) func(context.Context, Source
 			index := sample(rows.Rows, mostFitted, s.Normals("length scales"))
 			rows, labels = rows.SelectRows(index), selected(labels, index)
 		}
-		fitted, noise, err := kernel.FitStationary(ctx, shape, matrix.Converted[float64](rows), labels)
+		fitted, err := gp.Fit(ctx, gp.Data{Inputs: matrix.Converted[float64](rows), Labels: labels}, gp.Config{Smooth: shape == kernel.RBF})
 		if err != nil {
 			return nil, fmt.Errorf("length scales by marginal likelihood: %w", err)
 		}
-		return ofProcess[T](kernel.Process{Stationary: fitted, Noise: noise}, s.Sigma2)
+		return ofProcess[T](kernel.Process{Stationary: fitted.Kernel(), Noise: fitted.Noise}, s.Sigma2)
 	}
 }
 

@@ -28,38 +28,41 @@ type Added struct {
 	Labelled  int                 `json:"labelled" doc:"rows that came with a label"`
 	Repeated  bool                `json:"repeated"`
 	NewLevels map[string][]string `json:"new_levels,omitempty" doc:"by column, levels that no row had before"`
+	Waiting   []campaign.Waiting  `json:"waiting" doc:"labels that wait for a second look"`
 }
 
 // AddedOf describes rows that were added.
 func AddedOf(a campaign.AddedRows) Added {
-	return Added{a.Seq, a.Rows, a.Labelled, a.Repeated, a.NewLevels}
+	return Added{a.Seq, a.Rows, a.Labelled, a.Repeated, a.NewLevels, append([]campaign.Waiting{}, a.Waiting...)}
 }
 
 // Told is the answer to a tell.
 type Told struct {
 	Changed
-	Known int              `json:"known" doc:"numbers that the rows had already"`
-	Wrong []campaign.Fault `json:"wrong" doc:"rows that were left out, with partial"`
+	Known   int                `json:"known" doc:"numbers that the rows had already"`
+	Wrong   []campaign.Fault   `json:"wrong" doc:"rows that were left out, with partial"`
+	Waiting []campaign.Waiting `json:"waiting" doc:"numbers that are far from what was expected: they are recorded, and count once somebody has confirmed or corrected them"`
 }
 
 // ToldOf describes the result of a tell.
 func ToldOf(t campaign.ToldRows) Told {
-	return Told{ChangedOf(t.Changed), t.Known, append([]campaign.Fault{}, t.Faults...)}
+	return Told{ChangedOf(t.Changed), t.Known, append([]campaign.Fault{}, t.Faults...), append([]campaign.Waiting{}, t.Waiting...)}
 }
 
 // ToldLines is what 'nextbatch campaign tell --json' prints, which tells lines of a file: it counts the rows that Told
 // names, and calls faults what Told calls wrong.
 type ToldLines struct {
-	Event    int64            `json:"event"` // 0: nothing was new
-	Rows     int              `json:"rows"`  // with a new label
-	Known    int              `json:"known"` // labels that the rows had already
-	Repeated bool             `json:"repeated"`
-	Faults   []campaign.Fault `json:"faults"` // lines that were skipped, counted from 0
+	Event    int64              `json:"event"` // 0: nothing was new
+	Rows     int                `json:"rows"`  // with a new label
+	Known    int                `json:"known"` // labels that the rows had already
+	Repeated bool               `json:"repeated"`
+	Faults   []campaign.Fault   `json:"faults"`  // lines that were skipped, counted from 0
+	Waiting  []campaign.Waiting `json:"waiting"` // labels that wait for a second look
 }
 
 // ToldLinesOf describes the result of telling a file.
 func ToldLinesOf(t campaign.ToldRows) ToldLines {
-	return ToldLines{t.Seq, len(t.Rows), t.Known, t.Repeated, append([]campaign.Fault{}, t.Faults...)}
+	return ToldLines{t.Seq, len(t.Rows), t.Known, t.Repeated, append([]campaign.Fault{}, t.Faults...), append([]campaign.Waiting{}, t.Waiting...)}
 }
 
 // LogEvent is an entry of the log.
@@ -68,10 +71,12 @@ type LogEvent struct {
 	Time    time.Time         `json:"time"`
 	Person  *string           `json:"person,omitempty"`
 	Request *string           `json:"request,omitempty"`
-	Kind    string            `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,settings,undone"`
+	Kind    string            `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,confirmed,settings,undone"`
 	Undone  bool              `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
 	Rows    []campaign.RowRef `json:"rows" doc:"rows that it names"`
 	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`
+	// Changes is absent for all but events of settings.
+	Changes []campaign.SettingChange `json:"changes,omitempty" doc:"what it changed in the settings"`
 }
 
 // Events returns at most most entries of the log, beginning after the given one.
@@ -84,6 +89,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 	if err != nil {
 		return nil, err
 	}
+	changes := s.SettingsChanges(log)
 	log = log[min(max(after, 0), int64(len(log))):]
 	list := []LogEvent{}
 	for _, e := range log[:min(most, len(log))] {
@@ -91,7 +97,7 @@ func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail})
+		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail, changes[e.Seq]})
 	}
 	return list, nil
 }
@@ -160,7 +166,7 @@ const (
 type Job struct {
 	ID       string     `json:"id"`
 	Campaign string     `json:"campaign"`
-	Kind     string     `json:"kind" enum:"ask,predict,map,gain" doc:"what it does"`
+	Kind     string     `json:"kind" enum:"ask,predict,map,gain,audit" doc:"what it does"`
 	Person   string     `json:"person" doc:"who started it"`
 	State    JobState   `json:"state" enum:"running,done,failed,cancelled"`
 	Begun    time.Time  `json:"begun"`
@@ -172,7 +178,7 @@ type Job struct {
 
 // Progress is how far the current stage of a job, or of a request, is.
 type Progress struct {
-	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking or comparing"`
+	Stage string `json:"stage" doc:"waiting, fitting, training, embedding, picking, comparing or auditing"`
 	Done  int    `json:"done"`
 	Of    int    `json:"of"`
 }

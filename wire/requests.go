@@ -23,6 +23,7 @@ type TellRequest struct {
 	Rows    []Measured `json:"rows" nullable:"true" minItems:"1" maxItems:"100000" doc:"what was measured"`
 	Partial bool       `json:"partial,omitempty" doc:"take the rows that are right, even if others are wrong"`
 	Again   bool       `json:"again,omitempty" doc:"take numbers that rows already have as further measurements"`
+	Accept  bool       `json:"accept,omitempty" doc:"no number waits for a second look, however far it is from what was expected"`
 }
 
 // Measured is measurements of a row.
@@ -33,7 +34,7 @@ type Measured struct {
 
 // Tell returns what is told, with the measurements in the order of the targets.
 func (r TellRequest) Tell(targets []string) campaign.Tell {
-	t := campaign.Tell{Partial: r.Partial, Again: r.Again}
+	t := campaign.Tell{Partial: r.Partial, Again: r.Again, Accept: r.Accept}
 	for line, m := range r.Rows {
 		t.Entries = append(t.Entries, m.entry(line, targets))
 	}

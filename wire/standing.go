@@ -36,10 +36,13 @@ type CampaignStatus struct {
 	Advice   campaign.Advice     `json:"advice"`
 	Rule     string              `json:"stop"`
 	Targets  []TargetStatus      `json:"targets"`
-	Created  time.Time           `json:"created"`
-	Events   int64               `json:"events"`
-	Asks     int                 `json:"asks"`
-	Version  string              `json:"version"`
+	// Doubtful are the labels that wait for a second look, the oldest first.
+	Doubtful []campaign.Waiting      `json:"doubtful"`
+	Model    *campaign.ModelStanding `json:"model"` // of the last ask; null before one had a model
+	Created  time.Time               `json:"created"`
+	Events   int64                   `json:"events"`
+	Asks     int                     `json:"asks"`
+	Version  string                  `json:"version"`
 }
 
 // TargetStatus is a target, and what its error is of.

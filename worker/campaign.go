@@ -235,6 +235,12 @@ func (c *call) campaignReturn() (any, error) {
 	})
 }
 
+func (c *call) campaignConfirm() (any, error) {
+	return about(c, func(body rowsBody, camp *campaign.Campaign) (any, error) {
+		return changedOf(camp.Confirm(c.ctx, body.by(), body.IDs, body.Reason))
+	})
+}
+
 func (c *call) campaignRetire() (any, error) {
 	return about(c, func(body rowsBody, camp *campaign.Campaign) (any, error) {
 		return changedOf(camp.Retire(c.ctx, body.by(), body.IDs, body.Reason))

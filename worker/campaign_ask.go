@@ -52,6 +52,7 @@ func (c *call) campaignAsk() (any, error) {
 func (c *call) asking() campaign.Ask {
 	return campaign.Ask{
 		Epoch:    func(e network.Epoch) { c.report(wire.Progress{Stage: "training", Done: e.Number, Of: e.Of}) },
+		Fitting:  c.fitting(),
 		Progress: c.picking,
 		Admit:    func(bytes int64, less ...string) error { return c.server.admit("the request", bytes, less) },
 		Kept:     c.kept, FieldName: argumentOf,

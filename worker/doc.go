@@ -9,4 +9,4 @@ package worker
 
 // protocol is the version of the protocol. It changes whenever a client of the
 // previous version would misunderstand the worker.
-const protocol = 3
+const protocol = 4

@@ -3,20 +3,26 @@ package worker
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
-// fitBody requests a model of the rows in array 0, whose labels are array 1, with a
+// fitBody requests a model of the rows of a table, or of those in array 0, whose labels are array 1, with a
 // column for each target if it has two dimensions.
 type fitBody struct {
 	network.Choice
+	inputTable
+	Y        []string     `json:"y"` // the columns of the table with the labels
 	Learner  learner.Kind `json:"learner"`
 	Learners []given      `json:"learners"` // each with an array: predictions for the rows, out of fold
 	Folds    *int         `json:"folds"`    // of cross-fitting; null chooses by the number of labels
@@ -32,15 +38,19 @@ type fitted struct {
 	ValidRMSE [][]nextbatch.Float `json:"valid_rmse"` // of each network, for each target
 	Best      []int               `json:"best_epochs"`
 	Intervals string              `json:"intervals"`
-	Learner   []string            `json:"learner"` // what was chosen for each target, and why
+	Advised   int                 `json:"advised_folds"` // that intervals should have had, and have not; 0 if they are as they should be
+	Learner   []string            `json:"learner"`       // what was chosen for each target, and why
 	// Candidates are what was tried for each target; empty for a network alone.
 	Candidates [][]learner.Candidate `json:"candidates"`
 	Warnings   []string              `json:"warnings"`
 }
 
 func (c *call) fit() (any, error) {
-	body := fitBody{Choice: network.DefaultChoice(), Learner: learner.Auto}
+	body := fitBody{Choice: network.DefaultChoice(), Learner: learner.Auto, inputTable: inputTable{Missing: tables.ImputeMissing.String()}}
 	if err := c.read(&body); err != nil {
+		return nil, err
+	}
+	if err := c.checkLearner(body.Learner, body.Choice); err != nil {
 		return nil, err
 	}
 	if err := body.check(); err != nil {
@@ -50,26 +60,17 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Data) != 2+len(body.Learners) {
-		return nil, refuse("fit takes two arrays, rows and labels, and one for each of the learners; there are %d", len(c.Data))
-	}
-	x, centres, warnings, err := centred(c.Data[0])
+	s, err := c.toLearn(body, config)
 	if err != nil {
-		return nil, fmt.Errorf("array X %w", err)
-	}
-	y, targets, err := c.Data[1].labels()
-	if err != nil {
-		return nil, fmt.Errorf("array y %w", err)
-	}
-	if err := c.admitFit(body, config, x, targets); err != nil {
 		return nil, err
 	}
-	options := learner.Options{Kind: body.Learner, Network: body.options(config, x.Rows, centres), Shown: c.fitting()}
+	options := learner.Options{Kind: body.Learner, Network: body.options(config, s.X.Rows), Shown: c.fitting()}
+	options.Network.Centres, options.Network.Columns = s.centres, s.columns
 	options.Network.Progress = c.training(func(e network.Epoch) int { return options.Network.Members * max(1+options.Network.Folds, e.Folds) })
-	if options.Others, err = c.others(body.Learners); err != nil {
+	if options.Others, err = c.others(body.Learners, s.rows); err != nil {
 		return nil, err
 	}
-	model, err := learner.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample{X: x, Y: y, Targets: targets}, options)
+	model, err := learner.Fit(nextbatch.WithThreads(c.ctx, body.Threads), s.Sample, options)
 	if model == nil {
 		if c.ctx.Err() != nil {
 			return nil, c.ctx.Err()
@@ -82,21 +83,80 @@ func (c *call) fit() (any, error) {
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
 	about := describe(model, err)
-	about.Warnings = append(about.Warnings, warnings...)
+	about.Warnings = append(about.Warnings, s.warnings...)
+	if !body.Learner.Blends() && options.Network.Folds == 0 {
+		about.Advised = network.DefaultFolds(s.X.Rows)
+	}
 	return about, nil
 }
 
-// check reports what is wrong with the learner.
-func (b fitBody) check() error {
-	if err := b.Learner.Check("learner"); err != nil {
-		return refuse("%v", err)
+// lesson is what a model is fitted to.
+type lesson struct {
+	network.Sample
+	centres  []float64        // of arrays
+	columns  *dataset.Encoder // of a table
+	rows     []int            // of the table; nil means all
+	warnings []string
+}
+
+// toLearn returns the rows of a request with their labels.
+func (c *call) toLearn(body fitBody, config network.Config) (s lesson, err error) {
+	if body.Table != nil {
+		return c.tableToLearn(body, config)
 	}
-	usual := network.DefaultChoice()
-	networks := b.Members > 1 || b.Epochs != usual.Epochs || b.Activation != usual.Activation || b.Hidden != nil && !slices.Equal(b.Hidden, usual.Hidden)
+	if len(c.Data) != 2+len(body.Learners) {
+		return s, refuse("fit takes a table, or two arrays, rows and labels, and one for each of the learners; there are %d", len(c.Data))
+	}
+	if s.X, s.centres, s.warnings, err = centred(c.Data[0]); err != nil {
+		return s, fmt.Errorf("array X %w", err)
+	}
+	if s.Y, s.Targets, err = c.Data[1].labels(); err != nil {
+		return s, fmt.Errorf("array y %w", err)
+	}
+	return s, c.admitFit(body, config, s.X.Rows, s.X.Cols, s.Targets)
+}
+
+// tableToLearn returns the labelled rows of a table.
+func (c *call) tableToLearn(body fitBody, config network.Config) (s lesson, err error) {
+	t, err := c.inputs(body.inputTable)
+	if err != nil {
+		return s, err
+	}
+	t.Train, t.TargetColumns = t.Pool, body.Y
+	t.Pool = nil
+	t.Admit = func(z tables.Sizes) error { return c.admitFit(body, config, z.Train, z.Inputs, z.Outputs) }
+	rows, err := t.Rows(c.ctx)
+	if err != nil {
+		return s, err
+	}
+	return lesson{Sample: nextbatch.Sample(rows), columns: &rows.Encoder, rows: rows.TrainRows, warnings: rows.Warnings}, nil
+}
+
+// inputTable is a table with what its sender says about the columns.
+type inputTable struct {
+	Table       *table   `json:"table"`
+	Categorical []string `json:"categorical"`
+	Keep        []string `json:"keep"`
+	Missing     string   `json:"missing"`
+}
+
+// inputs returns a table as a pool that is still to be encoded.
+func (c *call) inputs(from inputTable) (t tables.Tables, err error) {
+	if t.Missing, err = tables.ParseMissing(from.Missing); err != nil {
+		return t, refuse("missing %v", err)
+	}
+	if t.Pool, err = c.build(*from.Table, from.Categorical, 0); err != nil {
+		return t, err
+	}
+	t.Columns = tables.Columns{Categorical: from.Categorical, Keep: from.Keep}
+	t.Names, t.FieldName = tables.Names{t.Pool: from.Table.Name}, argumentOf
+	return t, nil
+}
+
+// check reports settings that do not go with the learner.
+func (b fitBody) check() error {
 	switch blends := b.Learner.Blends(); {
-	case networks && blends && b.Learner != learner.Auto:
-		return refuse("hidden, activation, epochs and ensemble are of networks, which the learner %s has none of: leave them out, or choose the learner %s or %s", b.Learner, learner.Auto, learner.NetworkAlone)
-	case blends && (b.Folds != nil || b.Holdout != nil):
+	case blends && (b.Folds != nil && *b.Folds != 0 || b.Holdout != nil):
 		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:
 		return refuse("learners are candidates beside others: choose the learner %s", learner.Auto)
@@ -105,8 +165,8 @@ func (b fitBody) check() error {
 }
 
 // options returns how networks are fitted.
-func (b fitBody) options(config network.Config, rows int, centres []float64) network.Options {
-	o := network.Options{Config: config, Members: max(1, b.Members), Holdout: b.Holdout, Centres: centres}
+func (b fitBody) options(config network.Config, rows int) network.Options {
+	o := network.Options{Config: config, Members: max(1, b.Members), Holdout: b.Holdout, Targets: b.Y}
 	switch {
 	case b.Folds != nil:
 		o.Folds = *b.Folds
@@ -116,10 +176,10 @@ func (b fitBody) options(config network.Config, rows int, centres []float64) net
 	return o
 }
 
-// others returns the learners that were fitted elsewhere.
-func (c *call) others(list []given) (others []learner.Learner, err error) {
+// others returns the learners that were fitted elsewhere, with their predictions for some rows of a table, or for all.
+func (c *call) others(list []given, rows []int) (others []learner.Learner, err error) {
 	for _, g := range list {
-		held, err := c.predicted(g, 0, 1)
+		held, err := c.predictedFor(g, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -129,15 +189,15 @@ func (c *call) others(list []given) (others []learner.Learner, err error) {
 }
 
 // admitFit rejects models that, with their file, would not fit into memory.
-func (c *call) admitFit(body fitBody, config network.Config, x matrix.Dense[float32], targets int) error {
+func (c *call) admitFit(body fitBody, config network.Config, rows, inputs, targets int) error {
 	config.Architecture.Outputs = targets
 	if err := config.Check(); err != nil {
 		return refuse("%v", err)
 	}
 	members := max(1, body.Members)
-	need, file := config.Memory(x.Cols, x.Rows, members)
+	need, file := config.Memory(inputs, rows, members)
 	if body.Learner.Blends() {
-		need, file = learner.Memory(body.Learner, config, x.Cols, x.Rows)
+		need, file = learner.Memory(body.Learner, config, inputs, rows)
 	}
 	less := []string{"narrower layers (hidden)"}
 	if members > 1 {
@@ -161,7 +221,7 @@ func describe(model *learner.Model, diverged error) fitted {
 		f.ValidRMSE = append(f.ValidRMSE, errors)
 		f.Learner = append(f.Learner, model.Target(target).Choice())
 		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
-		f.Warnings = append(f.Warnings, model.Target(target).Notes()...)
+		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...), model.Target(target).LeftOutNotes(strconv.Itoa)...)
 	}
 	if diverged != nil {
 		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)
@@ -169,8 +229,9 @@ func describe(model *learner.Model, diverged error) fitted {
 	return f
 }
 
-// predictBody requests predictions by the model in array 0 for the rows in array 1.
+// predictBody requests predictions by the model in array 0 for the rows of a table, or for those in array 1.
 type predictBody struct {
+	inputTable
 	Learners []given  `json:"learners"` // each with an array: predictions for the rows
 	Std      bool     `json:"std"`
 	Interval bool     `json:"interval"` // add intervals, of the default coverage unless there is one
@@ -178,52 +239,95 @@ type predictBody struct {
 	Threads  int      `json:"threads"`
 }
 
-// predict returns predictions and, if requested, standard deviations and then
-// the two ends of intervals: an array each, with a column for each target if there are several.
+// predict returns predictions and, if requested, standard deviations and then the two ends of intervals: an
+// array each, with a column for each target if there are several.
 func (c *call) predict() (any, error) {
-	var body predictBody
+	body := predictBody{inputTable: inputTable{Missing: tables.ImputeMissing.String()}}
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}
 	if body.Interval && body.Coverage == nil {
 		body.Coverage = new(conformal.DefaultCoverage)
 	}
-	if len(c.Data) != 2+len(body.Learners) {
-		return nil, refuse("predict takes two arrays, a model and rows, and one for each of the learners; there are %d", len(c.Data))
+	if len(c.Data) < 1 || body.Table == nil && len(c.Data) != 2+len(body.Learners) {
+		return nil, refuse("predict takes a model and a table, or two arrays, a model and rows, and one for each of the learners; there are %d", len(c.Data))
 	}
 	model := &learner.Model{}
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {
 		return nil, fmt.Errorf("the model cannot be read: %w", err)
 	}
-	raw, err := matrixOf[float64](c.Data[1])
-	if err != nil {
-		return nil, fmt.Errorf("array X %w", err)
-	}
-	x, err := model.Rows(raw)
+	q, err := c.toPredict(model, body)
 	if err != nil {
 		return nil, err
 	}
-	if model, err = c.with(model, body.Learners); err != nil {
+	if model, err = c.with(model, body.Learners, q.rows); err != nil {
 		return nil, err
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, body.Threads)
 	byTarget := make([][][]float64, model.Targets())
 	for target := range byTarget {
-		if byTarget[target], err = predictions(c.ctx, model.Target(target), x, body); err != nil {
+		if byTarget[target], err = predictions(c.ctx, model.Target(target), q.x, body); err != nil {
 			return nil, err
+		}
+		for i, list := range byTarget[target] {
+			byTarget[target][i] = q.all(list)
 		}
 	}
 	for i := range byTarget[0] {
 		c.data = append(c.data, sideBySide(byTarget, i))
 	}
-	return struct{}{}, nil
+	return map[string]any{"warnings": append([]string{}, q.warnings...)}, nil
 }
 
-// with returns a model with the predictions of learners that were fitted elsewhere.
-func (c *call) with(model *learner.Model, list []given) (*learner.Model, error) {
+// question is rows whose labels are wanted.
+type question struct {
+	x        matrix.Dense[float32]
+	rows     []int // of a table, which has the number of them; nil means all
+	of       int
+	warnings []string
+}
+
+// toPredict returns the rows of a request as a model takes them. A model that was fitted to arrays takes an array.
+func (c *call) toPredict(model *learner.Model, body predictBody) (q question, err error) {
+	if body.Table == nil {
+		raw, err := matrixOf[float64](c.Data[1])
+		if err != nil {
+			return q, fmt.Errorf("array X %w", err)
+		}
+		q.x, err = model.Rows(raw)
+		return q, err
+	}
+	t, err := c.inputs(body.inputTable)
+	if err != nil {
+		return q, err
+	}
+	if t.Encoder = model.Columns(); t.Encoder == nil {
+		return q, refuse("the model was fitted to arrays: give it an array, not a table")
+	}
+	rows, err := t.Rows(c.ctx)
+	if err != nil {
+		return q, err
+	}
+	return question{x: rows.Pool, rows: rows.PoolRows, of: t.Pool.Rows(), warnings: rows.Warnings}, nil
+}
+
+// all returns a number for each row of the table: NaN for those that were dropped.
+func (q question) all(values []float64) []float64 {
+	if q.rows == nil || len(values) == q.of {
+		return values
+	}
+	all := slices.Repeat([]float64{math.NaN()}, q.of)
+	for i, row := range q.rows {
+		all[row] = values[i]
+	}
+	return all
+}
+
+// with returns a model with the predictions of learners that were fitted elsewhere, for some rows of a table, or for all.
+func (c *call) with(model *learner.Model, list []given, rows []int) (*learner.Model, error) {
 	predictions := map[string]matrix.Dense[float64]{}
 	for _, g := range list {
-		one, err := c.predicted(g, 0, 1)
+		one, err := c.predictedFor(g, rows)
 		if err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ func FuzzServe(f *testing.F) {
 	f.Add(frameBytes(f, begin))
 	for kind, body := range map[string]string{
 		"campaign_ask": `{"store":"memory","name":"c","rows":2}`, "campaign_tell": `{"store":"memory","name":"c","rows":[{"id":"r1","values":{"y":1}}]}`,
-		"campaign_status": `{"store":"memory","stop":""}`, "campaign_retire": `{"store":"memory","ids":["r1"]}`, "campaign_undo": `{"store":"memory","event":3}`,
+		"campaign_status": `{"store":"memory","stop":""}`, "campaign_retire": `{"store":"memory","ids":["r1"]}`, "campaign_confirm": `{"store":"memory","ids":["r1"]}`, "campaign_undo": `{"store":"memory","event":3}`,
 	} {
 		f.Add(frameBytes(f, Frame{Header: Header{ID: 2, Kind: kind, Body: []byte(body)}}))
 	}

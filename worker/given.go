@@ -33,6 +33,18 @@ func (c *call) predicted(g given, i, n int) (m matrix.Dense[float64], err error)
 	return matrix.View(len(values)/targets, targets, values), nil
 }
 
+// predictedFor returns the predictions of a learner for some rows of a table; nil means all.
+func (c *call) predictedFor(g given, rows []int) (matrix.Dense[float64], error) {
+	all, err := c.predicted(g, 0, 1)
+	if err != nil || rows == nil {
+		return all, err
+	}
+	if len(rows) > 0 && rows[len(rows)-1] >= all.Rows {
+		return all, fmt.Errorf("learner %q: there are %d predictions for the rows of the table, which has more", g.Name, all.Rows)
+	}
+	return all.SelectRows(rows), nil
+}
+
 // givenTo returns learners that were fitted elsewhere as candidates of a selection.
 func (c *call) givenTo(list []given) (all []nextbatch.Given, err error) {
 	for _, g := range list {

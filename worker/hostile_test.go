@@ -24,7 +24,7 @@ func hostile() map[string]struct {
 	rows := Array{Shape: Shape{"float64", []int{40, 2}}, Float64: wave(40, 2)}
 	y := list(wave(40, 1))
 	fit := func(change map[string]any) map[string]any {
-		body := map[string]any{"learner": "network", "epochs": 2, "hidden": []int{8}, "activation": "relu"}
+		body := map[string]any{"learner": "network", "epochs": 2, "hidden": []int{8}, "activation": "silu"}
 		for key, value := range change {
 			body[key] = value
 		}
@@ -36,6 +36,7 @@ func hostile() map[string]struct {
 		if err := json.Unmarshal(f.Body, &body); err != nil {
 			panic(err)
 		}
+		delete(body, "activation")
 		body[key] = value
 		for i := 0; i < len(more); i += 2 {
 			body[more[i].(string)] = more[i+1]

@@ -2,13 +2,16 @@ package worker
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -45,7 +48,7 @@ func (c *client) askAll(f Frame) (answer Frame, stages []string) {
 func TestFitABlend(t *testing.T) {
 	c := newClient(t)
 	x, y := linear(40)
-	fit := map[string]any{"epochs": 3, "hidden": []int{8}, "activation": "relu", "seed": 5}
+	fit := map[string]any{"epochs": 3, "hidden": []int{8}, "seed": 5}
 	model, stages := c.askAll(request("fit", fit, x, list(y)))
 	var about fitted
 	if err := json.Unmarshal(model.Body, &about); err != nil || model.Kind != "result" {
@@ -67,7 +70,7 @@ func TestFitABlend(t *testing.T) {
 		}
 	}
 	alone := c.ask(request("fit", map[string]any{"learner": "network", "epochs": 1, "hidden": []int{4}, "folds": 0}, x, list(y)))
-	if about = (fitted{}); json.Unmarshal(alone.Body, &about) != nil || about.Learner[0] != "network" || about.Candidates[0] != nil {
+	if about = (fitted{}); json.Unmarshal(alone.Body, &about) != nil || about.Learner[0] != "network" || about.Candidates[0] != nil || about.Advised != network.DefaultFolds(40) {
 		t.Errorf("a network alone: %s", alone.Body)
 	}
 }
@@ -113,6 +116,60 @@ func TestFitWithALearnerFromElsewhere(t *testing.T) {
 	}
 }
 
+// forTrees changes a body to the learner trees, which has no networks.
+func forTrees(body map[string]any) {
+	body["learner"] = "trees"
+	for _, name := range []string{"epochs", "hidden", "activation"} {
+		delete(body, name)
+	}
+}
+
+// TestSettingsOfNetworksThatNothingHas: what would have no effect is an error, even if it is the default.
+func TestSettingsOfNetworksThatNothingHas(t *testing.T) {
+	c := newClient(t)
+	x, y := linear(40)
+	refused := func(kind, want string, settings map[string]any) {
+		t.Helper()
+		f := request("fit", settings, x, list(y))
+		if kind == "select" {
+			f = exampleSelect(60, 7)
+			var body map[string]any
+			if err := json.Unmarshal(f.Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			forTrees(body)
+			maps.Copy(body, settings)
+			f = request("select", body, f.Data...)
+		}
+		if got := c.ask(f); got.Kind != "error" || !strings.Contains(string(got.Body), want) {
+			t.Errorf("%s with %v: %s", kind, settings, got.Body)
+		}
+	}
+	for _, kind := range []string{"fit", "select"} {
+		refused(kind, "hidden and epochs set the training of a network, but learner gp trains none", map[string]any{"learner": "gp", "epochs": 256, "hidden": []int{512, 512}, "activation": nil})
+		refused(kind, "ensemble sets the training of a network, but learner trees trains none: leave ensemble out, or choose learner network or auto", map[string]any{"learner": "trees", "ensemble": 2})
+		refused(kind, "activation relu is for learner network, while the networks of a blend have silu", map[string]any{"learner": "auto", "activation": "relu"})
+	}
+}
+
+// TestAskReportsWhatItFits: the stages of an ask name the learners.
+func TestAskReportsWhatItFits(t *testing.T) {
+	c := newClientOf(t, inMemory(&storetest.Memory{}))
+	f := newCampaignFrame("plates")
+	var body map[string]any
+	if err := json.Unmarshal(f.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	body["settings"] = map[string]any{"learner": "trees", "seed": 5}
+	if begun := c.ask(request("campaign_new", body, f.Data...)); begun.Kind != "result" {
+		t.Fatalf("%s", begun.Body)
+	}
+	answer, stages := c.askAll(request("campaign_ask", map[string]any{"store": "memory", "name": "plates", "rows": 3, "person": "ada"}))
+	if answer.Kind != "result" || !slices.Contains(stages, "fitting extra-trees") {
+		t.Errorf("the stages are %q; %s", stages, answer.Body)
+	}
+}
+
 // TestSelectWithALearnerFromElsewhere: predictions are those of rows of the tables, whichever of these are used.
 func TestSelectWithALearnerFromElsewhere(t *testing.T) {
 	const rows = 60
@@ -125,7 +182,8 @@ func TestSelectWithALearnerFromElsewhere(t *testing.T) {
 	for i := range truth {
 		truth[i] = f.Data[0].Float64[2*i]
 	}
-	body["learner"], body["learners"] = "trees", []given{{"own", []int{5, 5}}}
+	forTrees(body)
+	body["learners"] = []given{{"own", []int{5, 5}}}
 	answer := newClient(t).ask(request("select", body, append(f.Data, list(truth))...))
 	var got nextbatch.Result
 	if err := json.Unmarshal(answer.Body, &got); err != nil || answer.Kind != "result" {

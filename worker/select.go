@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,6 +100,9 @@ func (c *call) selectRows() (any, error) {
 	if r.Missing, err = tables.ParseMissing(body.Missing); err != nil {
 		return nil, refuse("missing %v", err)
 	}
+	if err := c.checkLearner(body.Learner, body.Choice); err != nil {
+		return nil, err
+	}
 	if r.Network, err = trained(body.Choice, body.Seed); err != nil {
 		return nil, err
 	}
@@ -121,6 +125,28 @@ func (c *call) selectRows() (any, error) {
 		r.TableNames[*t.into] = t.from.Name
 	}
 	return c.pick(r, body.Plot)
+}
+
+// checkLearner reports a learner that there is not, and settings that have no effect on its networks.
+func (c *call) checkLearner(kind learner.Kind, choice network.Choice) error {
+	if err := kind.Check("learner"); err != nil {
+		return refuse("%v", err)
+	}
+	var body map[string]json.RawMessage
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	var given []string
+	for _, name := range []string{"hidden", "activation", "epochs", "ensemble"} {
+		said := string(body[name])
+		if said != "" && said != "null" && (name != "ensemble" || choice.Members > 1) {
+			given = append(given, name)
+		}
+	}
+	if err := kind.CheckNetwork("", given, choice.Activation); err != nil {
+		return refuse("%v", err)
+	}
+	return nil
 }
 
 // trained checks how to train.

@@ -179,7 +179,7 @@ var verbs = map[string]func(*call) (any, error){
 	"campaign_new": (*call).campaignNew, "campaign_encode": (*call).campaignEncode, "campaign_settings": (*call).campaignSettings,
 	"campaign_status": (*call).campaignStatus, "campaign_history": (*call).campaignHistory,
 	"campaign_ask": (*call).campaignAsk, "campaign_predict": (*call).campaignPredict, "campaign_tell": (*call).campaignTell,
-	"campaign_fail": (*call).campaignFail, "campaign_return": (*call).campaignReturn, "campaign_retire": (*call).campaignRetire,
+	"campaign_fail": (*call).campaignFail, "campaign_return": (*call).campaignReturn, "campaign_retire": (*call).campaignRetire, "campaign_confirm": (*call).campaignConfirm,
 	"campaign_add": (*call).campaignAdd, "campaign_undo": (*call).campaignUndo,
 }
 

@@ -49,6 +49,9 @@ func (c *call) build(t table, categorical []string, maxMemory int64) (*dataset.T
 			return nil, err
 		}
 		more, err := c.columns(one)
+		if err != nil && one.Kind == "matrix" { // which names its columns by their numbers
+			return nil, fmt.Errorf("%s %w", t.Name, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: column %q %w", t.Name, one.Name, err)
 		}

@@ -27,6 +27,11 @@ func FuzzLog(f *testing.F) {
 {"seq":8,"time":"2026-01-01T00:00:07Z","returned":{"rows":[{"row":2,"id":"b"}]}}
 {"seq":9,"time":"2026-01-01T00:00:08Z","retired":{"rows":[{"row":3,"id":"c"}]}}
 {"seq":10,"time":"2026-01-01T00:00:09Z","settings":{"network":{},"seed":2,"latest":true}}`,
+			`{"seq":2,"time":"2026-01-01T00:00:01Z","rows_added":{"first":0,"blocks":[{"rows":9,"blob":"rows-1"}]}}
+{"seq":3,"time":"2026-01-01T00:00:02Z","told":{"labels":[{"row":1,"id":"a","values":[125],"doubts":[{"low":1,"high":2,"prediction":1.5,"slip":"two digits too many?"}]},{"row":2,"id":"b","values":[2]}]}}
+{"seq":4,"time":"2026-01-01T00:00:03Z","corrected":{"labels":[{"row":2,"id":"b","values":[200],"doubts":[{"low":1,"high":2}]}]}}
+{"seq":5,"time":"2026-01-01T00:00:04Z","confirmed":{"rows":[{"row":2,"id":"b"}],"reason":"measured twice"}}
+{"seq":6,"time":"2026-01-01T00:00:05Z","undone":{"seq":5}}`,
 		} {
 			f.Add([]byte(line + "\n" + rest))
 		}
@@ -52,8 +57,11 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		counts := s.Counts()
-		if counts.Open < 0 || counts.Rows != counts.Open+counts.Asked+counts.Labelled+counts.Failed+counts.Retired {
+		if counts.Open < 0 || counts.Rows != counts.Open+counts.Asked+counts.Labelled+counts.Waiting+counts.Failed+counts.Retired {
 			t.Errorf("counts are %+v", counts)
+		}
+		if waiting := s.Waiting(); int64(len(waiting)) < counts.Waiting {
+			t.Errorf("%d rows wait, but %d labels do", counts.Waiting, len(waiting))
 		}
 		s.Outcomes()
 		s.Noise()

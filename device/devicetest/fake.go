@@ -11,7 +11,7 @@ import (
 )
 
 // Fake is a device in the memory of this process, for tests of what surrounds devices. It
-// searches for maxdiag, maxdist and lcmd only, with plain loops, and fails where a test sets it to.
+// searches for maxdiag, maxdist, lcmd and bait only, with plain loops, and fails where a test sets it to.
 type Fake struct {
 	CPU
 	Interpreter
@@ -83,6 +83,7 @@ type fakeRows[T matrix.Float] struct {
 	place.DeviceRows[T] // nil: the searches that there are not
 	device              *Fake
 	pool                matrix.Dense[T]
+	weights             []float64 // of the rows in the target distribution; nil: all 1
 	open, selected      []bool
 	sq                  []float64 // from the nearest centre
 	label               []int
@@ -93,7 +94,7 @@ type fakeRows[T matrix.Float] struct {
 
 func newFakeRows[T matrix.Float](f *Fake, pool place.DevicePool[T]) *fakeRows[T] {
 	n := pool.Rows.Rows
-	r := &fakeRows[T]{device: f, pool: pool.Rows, open: make([]bool, n), selected: make([]bool, n), sq: make([]float64, n), label: make([]int, n)}
+	r := &fakeRows[T]{device: f, pool: pool.Rows, weights: pool.Weights, open: make([]bool, n), selected: make([]bool, n), sq: make([]float64, n), label: make([]int, n)}
 	for i := range r.sq {
 		r.sq[i] = math.Inf(1)
 	}

@@ -26,6 +26,14 @@ import (
 // and is written directly.
 func Write(path string, write func(w io.Writer) error) error { return WriteAs(path, 0o644, write) }
 
+// WriteBytes is Write for contents that are in memory.
+func WriteBytes(path string, contents []byte) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(contents)
+		return err
+	})
+}
+
 // WriteAs is Write for a file that gets these permissions if it is new.
 func WriteAs(path string, mode fs.FileMode, write func(w io.Writer) error) error {
 	info, err := os.Stat(path)

@@ -43,6 +43,14 @@ func Some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// List joins names as in a sentence.
+func List(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
 // Quoted puts quotation marks around names.
 func Quoted(names []string) []string {
 	list := make([]string, len(names))
@@ -133,4 +141,51 @@ func DidYouMean(name string, names []string) string {
 		return "did you mean " + strconv.Quote(near) + "? "
 	}
 	return ""
+}
+
+// Grouped writes a number as people do, with all of its digits and commas between
+// thousands: 9,999,999 and 0.25.
+func Grouped(v float64) string {
+	if size := math.Abs(v); v != 0 && !(size >= 1e-6 && size < 1e15) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return grouped(strconv.FormatFloat(v, 'f', -1, 64))
+}
+
+// grouped puts commas between the thousands of a number in decimal digits.
+func grouped(text string) string {
+	if strings.Trim(text, "-0.") == "" {
+		return "0" // not -0
+	}
+	whole, part, _ := strings.Cut(text, ".")
+	for at := len(whole) - 3; at > 0 && whole[at-1] != '-'; at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	if part != "" {
+		whole += "." + part
+	}
+	return whole
+}
+
+// Range writes the limits of a range with as many digits as its width deserves: 58,000
+// and 83,000.
+func Range(low, high float64) (string, string) {
+	width := math.Abs(high - low)
+	if !(width >= 1e-6 && max(math.Abs(low), math.Abs(high)) < 1e15) {
+		return Grouped(low), Grouped(high)
+	}
+	unit := int(math.Floor(math.Log10(width))) - 1 // two digits of the width
+	written := func(v float64) string {
+		if unit <= 0 {
+			return strconv.FormatFloat(v, 'f', -unit, 64)
+		}
+		step := math.Pow10(unit)
+		return strconv.FormatFloat(math.Round(v/step)*step, 'f', 0, 64)
+	}
+	from, to := written(low), written(high)
+	for unit < 0 && strings.HasSuffix(from, "0") && strings.HasSuffix(to, "0") { // 66 to 74, not 66.0 to 74.0
+		unit++
+		from, to = written(low), written(high)
+	}
+	return grouped(from), grouped(to)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 
@@ -37,10 +36,7 @@ func Save(path string, m *network.Model) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
-	})
+	return atomicfile.WriteBytes(path, raw)
 }
 
 // Marshal returns the contents of the file that Save writes.

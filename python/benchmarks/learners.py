@@ -1,4 +1,4 @@
-"""Compares the learners of nextbatch with LightGBM, CatBoost, scikit-learn, RealMLP and AutoGluon on the same rows.
+"""Compares the learners of nextbatch with LightGBM, CatBoost, scikit-learn, GPyTorch, RealMLP and AutoGluon on the same rows.
 
     python learners.py tasks TASKS --data DATA
     python learners.py run TASKS --models lightgbm catboost extra-trees gp
@@ -34,6 +34,9 @@ The models, with inputs as they come unless it says otherwise:
     extra-trees       scikit-learn's ExtraTreesRegressor with 500 trees, categories one-hot
     gp                scikit-learn's GaussianProcessRegressor: Matérn-5/2 with a length scale for each input, noise,
                       one restart; inputs scaled, categories one-hot, labels normalised
+    gpytorch          GPyTorch's exact process with the same kernel and noise, in float64; Adam with rate 0.1 on
+                      the marginal likelihood, until 50 steps have not raised its logarithm by 0.001 per label
+                      (torch's L-BFGS is faster, but fails on some tables)
     realmlp           RealMLP-TD of pytabkit with its default settings, which hold a fifth out
     autogluon         AutoGluon's preset best_quality with a limit of 100 seconds
 """
@@ -205,6 +208,50 @@ def by_gp(x, y, new, seed, options):
     return model.fit(inputs, y).predict(encode.transform(new))
 
 
+def by_gpytorch(x, y, new, seed, options):
+    import gpytorch
+    import torch
+    from sklearn.preprocessing import StandardScaler
+
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(seed)
+    encode = encoder(x, StandardScaler())
+    inputs, labels = torch.tensor(encode.fit_transform(x)), torch.tensor((y - y.mean()) / y.std())
+    kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=inputs.shape[1]))
+
+    class Process(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(inputs, labels, likelihood)
+            self.mean, self.kernel = gpytorch.means.ConstantMean(), kernel
+
+        def forward(self, rows):
+            return gpytorch.distributions.MultivariateNormal(self.mean(rows), self.kernel(rows))
+
+    model = Process(gpytorch.likelihoods.GaussianLikelihood()).double()
+    with gpytorch.settings.fast_computations(False, False, False):  # Cholesky factors throughout
+        maximise_likelihood(model, inputs, labels)
+        with torch.no_grad(), gpytorch.settings.skip_posterior_variances():
+            predictions = model.eval()(torch.tensor(encode.transform(new))).mean
+    return y.mean() + y.std() * predictions.numpy()
+
+
+def maximise_likelihood(model, inputs, labels):
+    import gpytorch
+    import torch
+
+    likelihood = gpytorch.mlls.ExactMarginalLogLikelihood(model.likelihood, model)
+    steps = torch.optim.Adam(model.train().parameters(), lr=0.1)
+    best, since = float("inf"), 0
+    while since < 50:
+        steps.zero_grad()
+        loss = -likelihood(model(inputs), labels)
+        loss.backward()
+        steps.step()
+        since += 1
+        if loss.item() < best - 1e-3:
+            best, since = loss.item(), 0
+
+
 def by_realmlp(x, y, new, seed, options):
     from pytabkit import RealMLP_TD_Regressor
 
@@ -227,6 +274,7 @@ MODELS = {
     "catboost-all": by_catboost_all,
     "extra-trees": by_extra_trees,
     "gp": by_gp,
+    "gpytorch": by_gpytorch,
     "realmlp": by_realmlp,
     "autogluon": by_autogluon,
 }

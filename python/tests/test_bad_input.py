@@ -24,7 +24,10 @@ LABELS = ROWS[:, 0]
         ((ROWS, ROWS[None], ROWS), r"y has the shape \(1, 20, 2\)"),
         ((ROWS, LABELS, ROWS[:, :1]), "labelled has 2 columns, pool 1"),
         ((ROWS, LABELS, np.where(ROWS == 0, np.inf, ROWS)), r"is \+Inf in row 0, column 0"),
-        ((ROWS, LABELS, ROWS[:0]), "nothing to pick from"),
+        ((ROWS, LABELS, ROWS[:0]), "pool has no rows: there is nothing to pick from"),
+        ((ROWS, LABELS, []), "pool has no rows: there is nothing to pick from"),
+        ((None, [], ROWS), "labelled is None"),
+        ((ROWS[:0], [1.0], ROWS), "y has 1 labels for 0 rows"),
         ((ROWS, np.full(20, np.nan), ROWS, 3, "lcmd-tp:grad"), "0 rows have a label"),
         ((ROWS, LABELS), "nothing to pick from, because all 20 rows have a label"),
         ((ROWS, None, ROWS), "give y"),
@@ -54,6 +57,10 @@ def test_select(arguments, message):
         ({"weights": [1.0, 2.0]}, "2 weights, but 1 target column"),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"hidden": (0,)}, "hidden layer 1 has width 0"),
+        ({"hidden": 0}, "hidden must be a list with the width of each hidden layer"),
+        ({"hidden": (2.5,)}, "hidden must be a list with the width of each hidden layer"),
+        ({"seed": 1, "random_state": 1}, "two names of one thing"),
+        ({"random_state": "x"}, "random_state must be a whole number"),
         ({"activation": "step"}, "activation"),
         ({"missing": "guess"}, "missing"),
         ({"seed": -1}, "seed must be a whole number"),
@@ -82,6 +89,7 @@ def test_settings(settings, message):
         (ROWS, [["a"]], "pool has elements of type"),
         (ROWS, [[1.0], [1.0, 2.0]], "pool cannot be made an array"),
         (None, ROWS[:0], "pool has no rows"),
+        (None, [], "pool has no rows"),
     ],
 )
 def test_features(train, pool, message):
@@ -112,3 +120,13 @@ def test_missing_inputs(columns):
         nextbatch.select(columns, "y", n=3, id="name", **QUICK)
     with pytest.raises(nextbatch.DataError, match="pressure"):
         nextbatch.select(columns, "y", n=3, id="name", missing="refuse", **QUICK)
+
+
+def test_labels_with_another_index(columns):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns).set_index("name")
+    y, X = frame["y"], frame.drop(columns="y")
+    picks = nextbatch.select(X, y, n=3, **QUICK).indices.tolist()
+    assert nextbatch.select(X, y.reset_index(drop=True), n=3, **QUICK).indices.tolist() == picks
+    with pytest.raises(nextbatch.DataError, match=r"y.loc\[labelled.index\]"):
+        nextbatch.select(X, y[::-1], n=3, **QUICK)

@@ -506,3 +506,37 @@ def test_history_is_json(places):
     campaign = places.new("file", np.eye(3), "y")
     first = campaign.history()[0]
     assert first.person == "ada" and json.dumps(first.detail) and first.time.tzinfo is not None
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_labels_that_wait(places, kind):
+    campaign = places.new(kind, np.arange(60.0)[:, None], "y", **QUICK)
+    told = campaign.tell(range(40), 50 + np.arange(40) % 7)
+    assert told.waiting == []
+    told = campaign.tell([40, 41], [5300.0, 52.0])
+    (waits,) = told.waiting
+    assert (waits.id, waits.target, waits.value, waits.prediction, waits.event) == (40, "y", 5300.0, None, told.event)
+    assert waits.low < 53 < waits.high < 5300 and waits.slip in waits.why and waits.since.tzinfo is not None
+    status = campaign.status()
+    assert (status.waiting, status.labelled, status.doubtful) == (1, 41, [waits])
+    assert campaign.tell([40], [5300.0]).waiting == [waits]  # it is known, and still waits
+    assert campaign.confirm(40, "measured twice").ids.tolist() == [40]
+    assert campaign.confirm([40]).event == 0
+    status = campaign.status()
+    assert (status.waiting, status.labelled, status.doubtful) == (0, 42, [])
+    assert campaign.history()[-1].kind == "confirmed"
+    assert len(campaign.tell([42], [5100.0]).waiting) == 1
+    assert campaign.tell([42], [51.0], correct=True).waiting == []
+    assert campaign.tell([43], [5100.0], accept=True).waiting == []
+    assert campaign.status().labelled == 44
+    with pytest.raises(nextbatch.RowsError, match="no label that could be confirmed"):
+        campaign.confirm([50])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_added_labels_that_wait(places, kind):
+    campaign = places.new(kind, {"name": [f"r{i}" for i in range(40)], "x": np.arange(40.0)}, "y", id="name", **QUICK)
+    campaign.tell([f"r{i}" for i in range(40)], 50 + np.arange(40) % 7)
+    added = campaign.add({"name": ["s"], "x": [3.5], "y": [5200.0]})
+    assert [(w.id, w.value) for w in added.waiting] == [("s", 5200.0)]
+    assert (campaign.status().waiting, campaign.status().doubtful) == (1, added.waiting)

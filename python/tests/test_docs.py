@@ -66,7 +66,7 @@ def test_examples(example, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-MODULES = ["_answers", "_batch", "_campaign", "_results", "_select", "_regressor", "_strategy", "compat", "torch"]
+MODULES = ["_answers", "_batch", "_campaign", "_compat_features", "_results", "_select", "_regressor", "_strategy", "compat", "torch"]
 #: What an example needs besides what its module imports.
 NEEDED = {"to_frame": "pandas", "plot": "matplotlib", "read_results": "pandas"}
 
@@ -115,7 +115,7 @@ def public(name: str) -> Iterator[tuple[str, object]]:
 
 def test_everything_has_a_docstring():
     """What a user calls also has an example. What calls return has its attributes explained."""
-    returned = {"Added", "Asked", "Changed", "Event", "Predictions", "Status", "Told", "Wrong"}
+    returned = {"Added", "Asked", "Changed", "Event", "Predictions", "Status", "Told", "Waiting", "Wrong"}
     for name in nextbatch.__all__:
         try:
             assert getattr(nextbatch, name).__doc__, name

@@ -161,8 +161,9 @@ class Fails(Remembers):
     [
         ({"learner": "oracle"}, "learner is auto, network, gp or trees"),
         ({"learner": "auto", "folds": 3}, "of a network alone"),
-        ({"learner": "gp", "epochs": 3}, "of networks, which the learner gp has none of"),
-        ({"learner": "trees", "ensemble": 2}, "of networks, which the learner trees has none of"),
+        ({"learner": "gp", "epochs": 3}, "epochs sets the training of a network, but learner gp trains none"),
+        ({"learner": "trees", "ensemble": 2}, "ensemble sets the training of a network, but learner trees trains none"),
+        ({"learner": "auto", "activation": "relu"}, "activation relu is for learner network"),
         ({"learner": "auto", "holdout": 0.1}, "of a network alone"),
         ({"learner": "network", "learners": [Ridge()]}, "choose the learner auto"),
         ({"learners": [Ridge]}, "estimators with fit and predict"),

@@ -77,6 +77,111 @@ def test_compat_equals_the_published_package(monkeypatch):
             assert got.tolist() == want.tolist(), (kernel, method)
 
 
+#: Classes of the published package, with their settings.
+CLASSES = [
+    ("LargestClusterMaxDistSelectionMethod", {}),
+    ("LargestClusterMaxDistSelectionMethod", {"sel_with_train": False}),
+    ("MaxDistSelectionMethod", {}),
+    ("MaxDistSelectionMethod", {"sel_with_train": False}),
+    ("MaxDetSelectionMethod", {"noise_sigma": 0.1}),
+    ("MaxDetSelectionMethod", {"noise_sigma": 0.1, "sel_with_train": True}),
+    ("MaxDetFeatureSpaceSelectionMethod", {"noise_sigma": 0.1}),
+    ("BaitFeatureSpaceSelectionMethod", {"noise_sigma": 0.1}),
+    ("BaitFeatureSpaceSelectionMethod", {"noise_sigma": 0.1, "sel_with_train": True}),
+    ("BaitFeatureSpaceSelectionMethod", {"noise_sigma": 0.1, "overselection_factor": 2.0}),
+    ("FrankWolfeSelectionMethod", {}),
+    ("FrankWolfeSelectionMethod", {"sel_with_train": True}),
+    ("MaxDiagSelectionMethod", {}),
+]
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """The modules of the published package with features and with selection methods."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(np, "Inf", np.inf, raising=False)  # which it uses, and NumPy 2 does not have
+    return pytest.importorskip("bmdal_reg.bmdal.feature_data"), pytest.importorskip("bmdal_reg.bmdal.selection")
+
+
+def features_of_both(published, seed):
+    """Return features of a pool and of labelled rows, by the published package and by ours."""
+    import torch
+
+    from nextbatch import compat
+
+    data, selection = published
+    random = torch.Generator().manual_seed(seed)
+    pool, train = (torch.randn(n, 6, generator=random, dtype=torch.float64) for n in (300, 30))
+    theirs = [selection.Features(selection.IdentityFeatureMap(6), data.TensorFeatureData(rows)) for rows in (pool, train)]
+    return theirs, [compat.Features(compat.IdentityFeatureMap(6), compat.TensorFeatureData(rows)) for rows in (pool, train)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "settings"), CLASSES, ids=[f"{name} {settings}" for name, settings in CLASSES])
+def test_classes_equal_those_of_the_published_package(published, name, settings):
+    from nextbatch import compat
+
+    for seed in range(6):
+        theirs, own = features_of_both(published, seed)
+        of = slice(1) if "Diag" in name else slice(2)  # which takes no labelled rows
+        want = getattr(published[1], name)(*theirs[of], verbosity=0, **settings).select(15)
+        method = getattr(compat, name)(*own[of], verbosity=0, **settings)
+        assert method.select(15).tolist() == want.tolist() and method.get_status() is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_draws_are_as_good_as_those_of_the_published_package(published):
+    from nextbatch import compat
+
+    for name in ("KmeansppSelectionMethod", "RandomSelectionMethod"):
+        spread = np.zeros(2)
+        for seed in range(20):
+            for k, (module, (pool, train)) in enumerate(zip((published[1], compat), features_of_both(published, seed), strict=True)):
+                arguments = (pool,) if name.startswith("Random") else (pool, train)
+                rows = getattr(module, name)(*arguments, verbosity=0).select(15)
+                assert len(set(rows.tolist())) == 15
+                spread[k] += pool.get_sq_dists(pool[rows].concat_with(train)).min(dim=1).values.mean().item()
+        assert abs(spread[1] / spread[0] - 1) < 0.1, (name, spread)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_transformations_equal_those_of_the_published_package(published):
+    for transformation in (("scale_tfm", {}), ("scale_tfm", {"factor": 0.3}), ("posterior_tfm", {}), ("posterior_tfm", {"sigma": 0.2})):
+        kernels = []
+        for pool, train in features_of_both(published, 7):
+            tfm = getattr(train, transformation[0])(**transformation[1])
+            kernels.append(tfm(pool).get_kernel_matrix(tfm(train)).numpy())
+        np.testing.assert_allclose(kernels[1], kernels[0], atol=1e-10)
+    (pool, train), (own_pool, own_train) = features_of_both(published, 8)
+    np.testing.assert_allclose(own_pool[-1].get_sq_dists(own_train), pool[-1:].get_sq_dists(train), atol=1e-10)
+    assert len(own_pool[3:7]) == 4 and own_pool.get_n_features() == 6 and own_pool.sketch_tfm(3)(own_train).get_n_features() == 3
+
+
+def test_settings_that_the_classes_do_not_have():
+    torch = pytest.importorskip("torch")
+    from nextbatch import compat
+
+    pool = compat.Features(compat.IdentityFeatureMap(2), torch.eye(2))
+    for method, settings, message in [
+        (compat.LargestClusterMaxDistSelectionMethod, {"dist_weight_mode": "dist"}, "dist_weight_mode 'dist'"),
+        (compat.BaitFeatureSpaceSelectionMethod, {"overselection_factor": 1.5}, "overselection_factor is 1 or 2"),
+    ]:
+        with pytest.raises(nextbatch.RequestError, match=message):
+            method(pool, pool, **settings).select(1)
+
+
+def test_query_strategy_in_a_loop_of_any_strategies(rng):
+    pytest.importorskip("skactiveml")
+    from skactiveml.pool import GreedySamplingTarget
+    from skactiveml.regressor import SklearnRegressor
+    from sklearn.linear_model import Ridge
+
+    X = rng.normal(size=(40, 2))
+    y = np.where(np.arange(40) < 10, X[:, 0], np.nan)
+    for strategy in (GreedySamplingTarget(random_state=0), nextbatch.QueryStrategy(random_state=0, **QUICK), nextbatch.QueryStrategy(seed=3, **QUICK)):
+        assert len(strategy.query(X, y, reg=SklearnRegressor(Ridge()), fit_reg=True, batch_size=2)) == 2
+
+
 def test_query_strategy(rng):
     pytest.importorskip("skactiveml")
     from skactiveml.pool import RandomSampling

@@ -7,6 +7,7 @@ import pytest
 from conftest import QUICK, QUICK_FLAGS, command
 
 import nextbatch
+from nextbatch import _html
 
 pytestmark = pytest.mark.filterwarnings("ignore::nextbatch.NextbatchWarning")
 
@@ -210,3 +211,59 @@ def test_version_is_that_of_the_program(fresh_worker):
     if "NEXTBATCH_BINARY" in os.environ:
         pytest.skip("another program than the package's own is in use")
     assert fresh_worker().version == nextbatch.__version__
+
+
+@pytest.mark.parametrize("empty", [lambda pool: pool[:0], lambda pool: [], lambda pool: np.empty((0, 0))])
+def test_a_start_without_labels(rng, empty):
+    pool = rng.normal(size=(50, 3))
+    with pytest.warns(nextbatch.NextbatchWarning, match="too few to train"):
+        batch = nextbatch.select(empty(pool), [], pool, n=4)
+    assert batch.method == "lcmd-p:linear" and len(set(batch)) == 4
+
+
+def test_indices_that_are_not_names(columns):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns).drop(columns="name")
+    expected = nextbatch.select(frame, "y", n=4, **QUICK).indices
+    levels = frame.set_index(pandas.MultiIndex.from_product([range(12), list("abcdefghij")]))
+    batch = nextbatch.select(levels, "y", n=4, **QUICK)
+    assert batch.indices.tolist() == expected.tolist() and batch.ids.tolist() == levels.index[expected].tolist()
+    assert nextbatch.select(levels, "y", n=4, must=[(3, "b")], **QUICK).ids[0] == (3, "b")
+    twice = frame.set_index(pandas.Index([0] * 60 + list(range(60))))
+    with pytest.warns(nextbatch.NextbatchWarning, match="there twice"):
+        batch = nextbatch.select(twice, "y", n=4, must=[7], **QUICK)
+    assert batch.indices[0] == 67 and batch.ids[0] == 7
+    with pytest.raises(nextbatch.RequestError, match="has 61 rows 0 in its index"), pytest.warns(nextbatch.NextbatchWarning):
+        nextbatch.select(twice, "y", n=4, exclude=[0], **QUICK)
+
+
+def test_sparse_matrices(rng):
+    sparse = pytest.importorskip("scipy.sparse")
+    train, pool = rng.normal(size=(30, 3)), rng.normal(size=(50, 3))
+    rows = [nextbatch.select(to(train), train[:, 0], to(pool), n=4, **QUICK).indices.tolist() for to in (np.asarray, sparse.csr_matrix, sparse.dok_array)]
+    assert rows[0] == rows[1] == rows[2]
+    assert list(nextbatch.select_features(sparse.csr_array(train), pool, 4)) == list(nextbatch.select_features(train, pool, 4))
+
+
+def test_two_names_of_the_seed(rng):
+    train, pool = rng.normal(size=(30, 3)), rng.normal(size=(50, 3))
+    seeds = [nextbatch.select_features(train, pool, 4, "random", **{name: 5}).indices.tolist() for name in ("seed", "random_state")]
+    assert seeds[0] == seeds[1]
+    drawn = [nextbatch.select(train, train[:, 0], pool, 4, random_state=np.random.default_rng(3), **QUICK).seed for _ in range(2)]
+    assert drawn[0] == drawn[1] != 0
+
+
+def test_public_names():
+    assert set(dir(nextbatch)) == {*nextbatch.__all__, "__version__", "compat", "torch"}
+
+
+def test_html(columns):
+    batch = nextbatch.select({**columns, "material": ["<b>"] * 60 + ["&"] * 60}, "y", n=12, id="name", plot=True, **QUICK)
+    page = batch._repr_html_()
+    assert page.count("<tr>") == 11 and "2 more: to_frame() has all" in page and batch.ids[0] in page
+    assert "<svg" in page and page.count("<title>pick") == 12 and "<script" not in page and "<b>&" not in page
+    from xml.etree import ElementTree
+
+    ElementTree.fromstring(page)
+    assert [_html.number(v) for v in (3030.4, 0.123456, 1234567.8, 0, 12.5, -3e-7, np.nan)] == ["3,030", "0.1235", "1,234,568", "0", "12.5", "-3e-07", "–"]
+    assert [_html.number(3819.956, width) for width in (0.137, 40.0)] == ["3,819.96", "3,820"]

@@ -165,3 +165,12 @@ def test_bad_input():
         features(nn.ReLU(), torch.randn(9, 5))
     with pytest.raises(nextbatch.RequestError, match="sketch must be"):
         features(mlp(), torch.randn(9, 5), sketch=0)
+
+
+def test_modules_that_return_no_tensor():
+    class Pair(torch.nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows), rows
+
+    with pytest.raises(nextbatch.RequestError, match="the module returns a tuple"):
+        nextbatch.torch.features(Pair(3, 1), torch.randn(5, 3))

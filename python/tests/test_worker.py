@@ -209,11 +209,16 @@ def test_notebook(tmp_path):
     pytest.importorskip("ipykernel")
     book = nbformat.v4.new_notebook()
     code = ["import numpy as np, nextbatch", "batch = nextbatch.select(np.eye(20), np.arange(20.0), np.ones((9, 20)) * np.arange(9)[:, None], "
-            "4, epochs=3, hidden=(8,), progress=print)", "print(len(batch))"]  # fmt: skip
+            "4, epochs=3, hidden=(8,), progress=print)", "print(len(batch))", "batch",
+            "nextbatch.select_features(None, np.eye(9), 2, progress=True)"]  # fmt: skip
     book.cells = [nbformat.v4.new_code_cell(line) for line in code]
     nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
     assert book.cells[2].outputs[0].text == "4\n"
     assert "picking 4 4" in "".join(o.text for o in book.cells[1].outputs if o.get("name") == "stdout")
+    shown = book.cells[3].outputs[0]["data"]["text/html"]
+    assert "4 rows to label next" in shown and "<svg" in shown
+    bar, picks = book.cells[4].outputs
+    assert "picking: " in bar["data"]["text/html"] and picks.output_type == "execute_result"
 
 
 def test_the_environment_names_the_device(monkeypatch):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/audit"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -40,8 +41,10 @@ type auditing struct {
 	path   string
 	config network.Config
 	rows   *tables.Rows
-	names  []string      // of the labelled rows
-	style  dataset.Style // of the table
+	names  []string           // of the labelled rows
+	places []int              // their rows of the table, or of the campaign
+	waits  []campaign.Waiting // labels of a campaign that are not among them yet
+	style  dataset.Style      // of the table
 }
 
 func newAudit() *cobra.Command {
@@ -60,7 +63,8 @@ func newAudit() *cobra.Command {
 		Long: `Predicts every labelled row by models that were fitted to other rows, and lists
 the labels that disagree most with their predictions, in units of the error that is
 typical for such a row. The p-value is corrected for the number of labels: it is
-the probability that the worst label of a table without errors looks this wrong.
+the probability that the worst label of a table without errors looks this wrong. Only
+p-values up to 0.1 are shown: a large one does not mean that the label is right.
 Labels that look wrong are left out of a second training, so that they do not
 mislead it.
 
@@ -70,9 +74,19 @@ rows that they have not seen; the answer names the blend.
 A label on this list may be right: the row may be unlike all others. Measure it
 again before you change it.`,
 	}
-	f := c.Flags()
 	a.columns.registerTarget(c)
-	registerLearner(f, &a.learner)
+	registerLearner(c.Flags(), &a.learner)
+	a.register(c)
+	registerQuiet(c, &a.quiet)
+	a.columns.register(c)
+	a.columns.registerInputs(c)
+	a.net.registerOne(c)
+	return c
+}
+
+// register registers the flags that audits of tables and of campaigns have.
+func (a *auditFlags) register(c *cobra.Command) {
+	f := c.Flags()
 	f.IntVar(&a.folds, "folds", 0, fmt.Sprintf("parts that the rows are divided into; each is predicted from the others (default %d, and %d for a network alone)", learner.DefaultFolds, audit.DefaultFolds))
 	f.IntVar(&a.repeats, "repeats", audit.DefaultRepeats, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
@@ -81,11 +95,6 @@ again before you change it.`,
 	f.StringVar(&a.page, "report", "", "write a page with the labels and their predictions to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	registerDevice(c)
-	registerQuiet(c, &a.quiet)
-	a.columns.register(c)
-	a.columns.registerInputs(c)
-	a.net.registerOne(c)
-	return c
 }
 
 func (a *auditing) compute(ctx context.Context) (*answer, error) {
@@ -141,6 +150,9 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 		found.json = result
 	}
 	found.text = func(out io.Writer) error {
+		if err := printWaiting(out, a.waits); err != nil {
+			return err
+		}
 		for _, one := range result.each() {
 			fmt.Fprintf(out, "%s\n", one.Answer)
 			if one.Learner != "" {
@@ -187,6 +199,7 @@ func (a *auditing) results(reports []*audit.Report) auditResult {
 	if len(list) > 1 {
 		first.Targets = list
 	}
+	first.Waiting = a.waits
 	return first
 }
 
@@ -206,15 +219,27 @@ func (a *auditing) check() (err error) {
 		return err
 	case a.columns.target == "":
 		return usagef("name the target column with --target")
+	}
+	if err := errors.Join(a.checkNumbers(), a.columns.check()); err != nil {
+		return err
+	}
+	return a.checkFiles(flagged{"TABLE", a.path})
+}
+
+// checkNumbers checks the flags that are numbers.
+func (a *auditing) checkNumbers() error {
+	switch {
 	case a.folds == 1 || a.folds < 0 || a.repeats < 1 || a.most < 0:
 		return usagef("--folds must be at least 2, --repeats at least 1 and --most not negative")
 	case !(a.level > 0 && a.level < 1):
 		return usagef("--level must be between 0 and 1, not %v", a.level)
 	}
-	if err := a.columns.check(); err != nil {
-		return err
-	}
-	if err := checkDistinct([]flagged{{"TABLE", a.path}}, []flagged{{"--out", a.out}, {"--report", a.page}}); err != nil {
+	return nil
+}
+
+// checkFiles checks the flags that name files, which are not what is read.
+func (a *auditing) checkFiles(read flagged) error {
+	if err := checkDistinct([]flagged{read}, []flagged{{"--out", a.out}, {"--report", a.page}}); err != nil {
 		return err
 	}
 	return errors.Join(checkOutput("--out", a.out, tableExtensions()...), checkOutput("--report", a.page, ".html"))
@@ -231,7 +256,8 @@ func (a *auditing) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.rows, a.names, a.style = rows, make([]string, rows.Train.Rows), table.Origin().Style
+	a.rows, a.names, a.places = rows, make([]string, rows.Train.Rows), rows.TrainRows
+	a.style = table.Origin().Style
 	for i, row := range rows.TrainRows {
 		a.names[i] = strconv.Itoa(row)
 	}
@@ -257,6 +283,7 @@ type auditResult struct {
 	Learner    string              `json:"learner,omitempty"`
 	Candidates []learner.Candidate `json:"candidates,omitempty"`
 	Found      []auditFinding      `json:"findings"`
+	Waiting    []campaign.Waiting  `json:"waiting,omitempty"` // labels of a campaign that wait for a second look, and were not examined
 	Seed       uint64              `json:"seed"`
 	Warnings   []string            `json:"warnings"`
 	Seconds    float64             `json:"seconds"`
@@ -265,7 +292,7 @@ type auditResult struct {
 
 type auditFinding struct {
 	ID         string `json:"id"`
-	Row        int    `json:"row"` // of the table, from 0
+	Row        int    `json:"row"` // of the table, or of the campaign, from 0
 	Label      number `json:"label"`
 	Prediction number `json:"prediction"`
 	Low        number `json:"low"`
@@ -282,15 +309,9 @@ func (a *auditing) result(r *audit.Report) auditResult {
 		shownFindings = r.Findings[:min(max(a.most, result.Suspects), len(r.Findings))]
 	}
 	for _, f := range shownFindings {
-		result.Found = append(result.Found, auditFinding{a.names[f.Row], a.rows.TrainRows[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
+		result.Found = append(result.Found, auditFinding{a.names[f.Row], a.places[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
 	}
-	switch result.Suspects {
-	case 0:
-		result.Answer = fmt.Sprintf("No label looks wrong: among %d, the worst has a p-value of %.2g.", r.Labels, r.Findings[0].P)
-	default:
-		result.Answer = fmt.Sprintf("%s of %d %s wrong, with p-values of at most %v.", words.Count(result.Suspects, "label", "labels"), r.Labels,
-			map[bool]string{true: "looks", false: "look"}[result.Suspects == 1], a.level)
-	}
+	result.Answer = r.Answer(a.level)
 	return result
 }
 
@@ -338,14 +359,22 @@ func auditTable(r auditResult) *report.Table {
 	t := &report.Table{
 		Title: "Labels that disagree most",
 		Note: "Predictions are those of " + r.judges() + " that have not seen the row; the interval holds a right label with a probability of 95 %. " +
-			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels.",
+			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels; it is shown where it is at most 0.1. " +
+			"A larger one does not mean that the label is right, only that its error is not unusual among so many.",
 		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
 		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), significant(f.Label), significant(f.Prediction),
-			report.Text(fmt.Sprintf("%.4g to %.4g", float64(f.Low), float64(f.High))), report.Number(float64(f.Score), 1), report.Text(fmt.Sprintf("%.2g", float64(f.P)))}})
+			report.Text(fmt.Sprintf("%.4g to %.4g", float64(f.Low), float64(f.High))), report.Number(float64(f.Score), 1), report.Text(pText(float64(f.P)))}})
 	}
 	return t
+}
+
+func pText(p float64) string {
+	if p > audit.ShownP {
+		return "–"
+	}
+	return fmt.Sprintf("%.2g", p)
 }
 
 func significant(v number) report.Cell { return report.Text(fmt.Sprintf("%.5g", float64(v))) }
@@ -387,7 +416,7 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		if i < result.Suspects {
 			mark.Name = "suspect labels"
 		}
-		mark.Tip = fmt.Sprintf("%s: label %.4g, prediction %.4g, p-value %.2g", names[f.Row], f.Label, f.Prediction, f.P)
+		mark.Tip = fmt.Sprintf("%s: label %.4g, prediction %.4g, p-value %s", names[f.Row], f.Label, f.Prediction, pText(f.P))
 		panel.Marks = append(panel.Marks, mark)
 	}
 	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}

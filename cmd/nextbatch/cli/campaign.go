@@ -18,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -44,7 +45,7 @@ time: no row is handed out twice. A store can hold many campaigns; --campaign na
 one of them.`,
 	}
 	c.AddCommand(newCampaignNew(), newCampaignAdd(), newCampaignSettings(), newCampaignAsk(), newCampaignPredict(),
-		newCampaignTell(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
+		newCampaignTell(), newCampaignConfirm(), newCampaignAudit(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
 		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignExport(), newCampaignImport(), newCampaignRun())
 	return c
 }
@@ -206,6 +207,18 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 			return "campaign settings " + flagOf(field)
 		},
 	}
+}
+
+// sayDevice says which part of the model of a campaign a device computes.
+func (f *campaignFlags) sayDevice(ctx context.Context, c *campaign.Campaign) error {
+	if device.Of(ctx) == nil {
+		return nil
+	}
+	s, err := c.State(ctx)
+	if err == nil {
+		f.progress.sayDevice(ctx, s.Settings.Learner)
+	}
+	return err
 }
 
 // namedRows returns the ids that arguments name: by themselves, or @FILE with one per line,

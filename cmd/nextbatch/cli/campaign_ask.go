@@ -104,6 +104,9 @@ func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer)
 	ask.Kept = a.kept
 	asked := false
 	err = a.with(ctx, address, func(c *campaign.Campaign) error {
+		if err := a.sayDevice(ctx, c); err != nil {
+			return err
+		}
 		batch, err := c.Ask(ctx, a.by(), ask)
 		a.progress.done()
 		if errors.Is(err, campaign.ErrNothingOpen) {
@@ -328,6 +331,9 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 	}
 	defer p.memory.begin()()
 	return p.with(ctx, address, func(c *campaign.Campaign) error {
+		if err := p.sayDevice(ctx, c); err != nil {
+			return err
+		}
 		predicted, err := c.Predict(ctx, p.asking(&p.memory))
 		p.progress.done()
 		if err != nil {
@@ -341,6 +347,9 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 			p.progress.warn(w)
 		}
 		p.progress.say("%d open rows, by a %s with %d labels", len(predicted.Rows), modelWord(predicted.Learner), predicted.Trained)
+		for i, how := range predicted.Intervals {
+			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
+		}
 		t, err := predictedTable(s, predicted)
 		if err != nil {
 			return err

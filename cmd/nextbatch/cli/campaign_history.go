@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -48,6 +49,7 @@ func printHistory(ctx context.Context, c *campaign.Campaign, row string, asJSON 
 	if err != nil {
 		return err
 	}
+	changes := s.SettingsChanges(log)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if !asJSON {
 		fmt.Fprintln(w, "event\ttime\tperson\twhat")
@@ -66,7 +68,7 @@ func printHistory(ctx context.Context, c *campaign.Campaign, row string, asJSON 
 			}
 			continue
 		}
-		what := eventWords(e)
+		what := eventWords(e) + changesText(changes[e.Seq])
 		if s.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
@@ -87,9 +89,9 @@ func eventWords(e campaign.Event) string {
 	case e.Asked != nil:
 		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, rowsWords(len(e.Asked.Rows)), e.Asked.Spec, leaseText(e.Asked.LeaseEnd))
 	case e.Told != nil:
-		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e)
+		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e) + doubtsText(e.Told)
 	case e.Corrected != nil:
-		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e)
+		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e) + doubtsText(e.Corrected)
 	case e.Failed != nil && e.Failed.Again:
 		return rowsWords(len(e.Failed.Rows)) + " failed, to be tried again: " + idsOf(e) + because(e.Failed.Reason)
 	case e.Failed != nil:
@@ -98,12 +100,49 @@ func eventWords(e campaign.Event) string {
 		return rowsWords(len(e.Returned.Rows)) + " returned: " + idsOf(e) + because(e.Returned.Reason)
 	case e.Retired != nil:
 		return rowsWords(len(e.Retired.Rows)) + " retired: " + idsOf(e) + because(e.Retired.Reason)
+	case e.Confirmed != nil:
+		return "labels of " + rowsWords(len(e.Confirmed.Rows)) + " confirmed: " + idsOf(e) + because(e.Confirmed.Reason)
 	case e.Settings != nil:
 		return "settings changed"
 	case e.Undone != nil:
 		return eventName(e.Undone.Seq) + " undone" + because(e.Undone.Reason)
 	}
 	return string(e.Kind())
+}
+
+// changesText lists what an event changed in the settings.
+func changesText(changes []campaign.SettingChange) string {
+	var list []string
+	for _, c := range changes {
+		list = append(list, fmt.Sprintf("%s %s → %s", c.Setting, settingText(c.From), settingText(c.To)))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
+}
+
+// settingText returns a setting as JSON has it.
+func settingText(v any) string {
+	if v == nil {
+		return "default"
+	}
+	text, _ := json.Marshal(v) // it comes from JSON
+	return string(text)
+}
+
+// doubtsText names the rows of labels that had to wait for a second look.
+func doubtsText(t *campaign.Told) string {
+	var ids []string
+	for _, l := range t.Labels {
+		if l.Doubts != nil {
+			ids = append(ids, l.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s for a second look: %s", words.Count(len(ids), "waits", "wait"), words.Some(ids))
 }
 
 func rowsWords(n int) string { return words.Count(n, "row", "rows") }

@@ -40,7 +40,9 @@ func newCampaignNew() *cobra.Command {
 			return n.create(cmd.Context(), args[0], args[1])
 		},
 		Long: `Creates a campaign in a store, and the store if it does not exist. Labels in the
-table become labels of the campaign. The table may also lack the target columns.
+table become labels of the campaign. The table may also lack the target columns. Labels
+that are far from the others are named in a warning: they count, since they were there
+before; correct those that are wrong with 'nextbatch campaign tell --correct'.
 
 --learner names the model that is fitted to the labels: auto blends a Gaussian process,
 trees and networks by their errors on held-out rows; network, gp and trees take one.
@@ -102,6 +104,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 	}
 	counts := s.Counts()
 	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, addressText(address), counts.Rows, counts.Labelled, words.Count(len(s.Created.Columns), "column", "columns"))
+	n.warnUnlikely(address, s.Unlikely())
 	return nil
 }
 
@@ -130,10 +133,11 @@ func newCampaignAdd() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
-			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return n.add(cmd.Context(), c, args[1]) })
+			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return n.add(cmd.Context(), c, args[0], args[1]) })
 		},
 		Long: `Adds the rows of a table, which has the columns of the campaign and new ids. Labels
-in the table become labels of the campaign. Levels of a categorical column that no row
+in the table become labels of the campaign; those that are far from the labels so far
+wait for a second look, as with 'nextbatch campaign tell'. Levels of a categorical column that no row
 had before are reported; they are inputs from the next ask on.`,
 	}
 	n.registerChange(c)
@@ -143,7 +147,7 @@ had before are reported; they are inputs from the next ask on.`,
 	return c
 }
 
-func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, path string) error {
+func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, path string) error {
 	s, err := c.State(ctx)
 	if err != nil {
 		return err
@@ -175,6 +179,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, path strin
 		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name, strings.Join(added.NewLevels[name], ", ")))
 	}
 	n.progress.say("%s: %d rows added, %d of them labelled (event %d)%s", nameOf(path), added.Rows, added.Labelled, added.Seq, again(added.Repeated))
+	n.warnWaiting(address, added.Waiting)
 	return nil
 }
 

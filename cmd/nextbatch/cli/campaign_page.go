@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/wire"
@@ -16,7 +17,7 @@ import (
 func statusPage(s *campaignStatus) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		fmt.Sprintf("Advice: %v.", s.Advice),
-		fmt.Sprintf("Of %d rows, %d have a label, %d are out, %d are open, %d failed and %d are retired.", s.Rows, s.Labelled, s.Asked, s.Open, s.Failed, s.Retired),
+		fmt.Sprintf("Of %d rows, %d have a label, %d are out, %d are open, %d failed and %d are retired.", s.Rows, s.Labelled, s.Asked, s.Open, s.Failed, s.Retired) + waitingNote(s),
 		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", modelWord(s.Learner), 100*campaign.Coverage, s.Rule),
 	}}
 	for i, t := range s.Targets {
@@ -222,4 +223,15 @@ func historyTable(s *campaignStatus) *report.Table {
 		t.Note = fmt.Sprintf("The last %d of %d events. ", most, len(s.log)) + t.Note
 	}
 	return t
+}
+
+// waitingNote says how many labels wait for a second look, and whether labels that the model has learnt from have changed.
+func waitingNote(s *campaignStatus) (text string) {
+	if n := len(s.Doubtful); n > 0 {
+		text = fmt.Sprintf(" %s for a second look, and nothing here follows from %s.", words.Count(n, "label waits", "labels wait"), map[bool]string{true: "it", false: "them"}[n == 1])
+	}
+	if note := s.Model.Note(); note != "" {
+		text += " The " + note + "."
+	}
+	return text
 }

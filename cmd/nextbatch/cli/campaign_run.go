@@ -23,7 +23,7 @@ type campaignRunning struct {
 	oracle, timeout, stop, lease string
 	parallel, retries, giveUp    int
 	maxLabels, batch             int
-	json                         bool
+	json, accept                 bool
 	threads                      int
 	memory                       memory
 	warned                       []string
@@ -61,7 +61,12 @@ The run ends when the stop rule holds, when --max-labels rows have a label or ar
 no row is open, or when --give-up rows have failed without a label in between. Rows that are
 being labelled are finished first; those that wait are returned. Ctrl-C ends it at once and
 returns all rows. Stop rules: rmse<0.5, mae<0.5, q95<0.5 (in the units of the label) and
-gain<1%; with several targets, rmse(NAME)<0.5 for one of them.
+gain<2% (see 'nextbatch campaign status --help'); with several targets, rmse(NAME)<0.5
+for one of them.
+
+A label that is far from what was expected waits for a second look, as with 'campaign
+tell': it is recorded, but nothing learns from it. The run goes on, and lists such labels;
+they count for --max-labels. --accept is for an oracle that is sure.
 
 Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the others are those of
 'nextbatch select'.`,
@@ -72,11 +77,12 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	f.StringVar(&r.timeout, "timeout", "", "how long an attempt may take, such as 90s, 1h or 2d (default no limit)")
 	f.IntVar(&r.retries, "retries", 0, "further attempts at a row after a failed one")
 	f.IntVar(&r.giveUp, "give-up", 10, "end after this many failed rows without a label in between; 0 means never")
-	f.StringVar(&r.stop, "stop", "", "stop rule, such as 'rmse<0.5' or 'gain<1%'")
+	f.StringVar(&r.stop, "stop", "", "stop rule, such as 'rmse<0.5' or 'gain<2%'")
 	f.IntVar(&r.maxLabels, "max-labels", 0, "end when this many rows of the campaign have a label; 0 means no limit")
 	f.IntVarP(&r.batch, "batch", "n", 0, "rows to ask for at a time (default by the settings)")
 	f.StringVar(&r.lease, "lease", "", "how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")
 	f.StringVar(&r.person, "person", "oracle", "in whose name rows are out; runs at the same time need different ones")
+	f.BoolVar(&r.accept, "accept", false, "no label waits for a second look: the oracle is sure")
 	f.BoolVar(&r.json, "json", false, "print one JSON object at the end")
 	registerQuiet(c, &r.quiet)
 	r.registerName(c)
@@ -106,6 +112,7 @@ func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer
 		if err != nil {
 			return err
 		}
+		r.progress.sayDevice(ctx, state.Settings.Learner)
 		counts := state.Counts()
 		how.Oracle, how.Report = command.Label, r.reporter(cmp.Or(how.MaxLabels, counts.Rows-counts.Failed-counts.Retired))
 		result, err := c.Run(ctx, how)
@@ -120,7 +127,7 @@ func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer
 // check returns the run that the flags describe, without the oracle.
 func (r *campaignRunning) check() (how campaign.Run, err error) {
 	how = campaign.Run{
-		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels), Ask: r.asking(&r.memory),
+		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels), Accept: r.accept, Ask: r.asking(&r.memory),
 	}
 	how.Ask.Rows, how.Ask.Kept = r.batch, &kept.Features{}
 	switch {
@@ -181,6 +188,10 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 				}
 			}
 			r.progress.say("%s", askedHow(now.Batch))
+		case campaign.RunTold:
+			for _, w := range now.Doubts {
+				r.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, waitingText(w)))
+			}
 		case campaign.RunRetries:
 			r.progress.say("row %q: attempt %d of %d failed: %s", now.ID, now.Attempt, r.retries+1, now.Reason)
 		case campaign.RunFailed:
@@ -206,7 +217,10 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 	}
 	fmt.Fprintf(out, "ended: %s (%s)\n", result.End, shown(result.Because))
 	fmt.Fprintf(out, "%s labelled, %d failed, %d to be told later, %d returned\n", words.Count(result.Told, "row", "rows"), result.Failed, result.Later, result.Returned)
-	fmt.Fprintf(out, "the campaign has %d rows: %d open, %d asked, %d labelled, %d failed, %d retired\n", counts.Rows, counts.Open, counts.Asked, counts.Labelled, counts.Failed, counts.Retired)
+	if result.Waiting > 0 {
+		fmt.Fprintf(out, "%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
+	}
+	fmt.Fprintf(out, "the campaign has %d rows: %s\n", counts.Rows, countsText(counts))
 	return nil
 }
 

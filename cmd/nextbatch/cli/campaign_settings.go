@@ -87,6 +87,9 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 	case f.flags.Changed("batch") && f.batch < 1:
 		return usagef("-n (--batch) must be at least 1, not %d", f.batch)
 	}
+	if err := f.net.checkLearner(s.Learner); err != nil {
+		return err
+	}
 	if s.Spec != "" {
 		if _, err := spec.Parse(s.Spec); err != nil {
 			return err // with a caret at the place

@@ -46,18 +46,25 @@ campaign settings --random-start' the rows that the campaign started with. Inter
 are 90 % confidence intervals.
 
 --stop names the error to reach, in the units of the label: rmse<0.5, mae<0.5,
-q95<0.5 (the error that 95 % of the rows stay below), or gain<1% (the next batch is
-expected to lower the RMSE by less than that); rmse(NAME)<0.5 for one of several
-targets. Without --stop the advice follows gain<1%.
+q95<0.5 (the error that 95 % of the rows stay below), or gain<2% (10 % more labels
+would lower the RMSE by less than that, whatever the size of a batch); rmse(NAME)<0.5
+for one of several targets. Without --stop the advice follows gain<2%. It is stop only
+if the upper limit of the interval is below the number, and too early to tell while
+the interval holds it, or while a label that waits for a second look decides.
 
 --gain fits nine models to random rows alone, to estimate how many random labels
 the same error would have taken. The answer is stored; later calls print it.
+
+Labels that wait for a second look (see 'nextbatch campaign confirm') are listed, with
+their age; nothing above follows from them. Where labels that the model has learnt from
+were corrected, undone or confirmed since, the line "model" says so: the next ask fits
+a new one.
 
 Exit codes: 0 done, with --stop: the rule says stop; 6 with --stop: go on, or too
 early to tell; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
-	f.StringVar(&s.stop, "stop", "", "the stop rule, such as 'rmse<0.5' or 'gain<1%'")
+	f.StringVar(&s.stop, "stop", "", "the stop rule, such as 'rmse<0.5' or 'gain<2%'")
 	f.BoolVar(&s.gain, "gain", false, "measure the gain over random selection; this trains models")
 	f.StringVar(&s.page, "report", "", "write a page with the learning curve to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
@@ -160,6 +167,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 	}
 	s := &campaignStatus{wire.CampaignStatus{
 		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
+		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
 	}, state, log}
 	for _, t := range found.Targets {
@@ -196,7 +204,10 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 		fmt.Fprintf(out, "%-9s %s\n", name, shown(fmt.Sprintf(format, args...)))
 	}
 	line("campaign", "%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))
-	line("rows", "%d: %d open, %d asked, %d labelled, %d failed, %d retired", s.Rows, s.Open, s.Asked, s.Labelled, s.Failed, s.Retired)
+	line("rows", "%d: %s", s.Rows, countsText(s.Counts))
+	for i, text := range waitingFacts(s.Doubtful, s.state.Now) {
+		line(map[bool]string{true: "waiting"}[i == 0], "%s", text)
+	}
 	for _, t := range s.Targets {
 		if len(s.Targets) > 1 {
 			line("target", "%s, %s", t.Target, words.Count(t.Labels, "label", "labels"))
@@ -204,6 +215,9 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 		for _, fact := range statusFacts(t, s.Learner) {
 			line(fact[0], "%s", fact[1])
 		}
+	}
+	if note := s.Model.Note(); note != "" {
+		line("model", "%s", note)
 	}
 	line("advice", "%v", s.Advice)
 	only := s.Targets[0]
@@ -241,7 +255,7 @@ func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
 	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
 	add("", "%s", t.ErrorOf)
 	if t.Next != nil {
-		add("next", "the next batch is expected to lower the RMSE by %s", percentText(*t.Next))
+		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*campaign.MoreLabels, percentText(*t.Next))
 	}
 	if t.Forecast != nil {
 		add("forecast", "%s", forecastText(*t.Forecast))
@@ -280,7 +294,7 @@ func percentText(i campaign.Interval) string {
 func forecastText(f campaign.Forecast) string {
 	f.Wanted = rounded(f.Wanted)
 	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
-	if f.Cost != nil && f.More.Value > 0 && !math.IsInf(f.Cost.Value, 0) {
+	if f.Cost != nil && f.Cost.High > 0 && !math.IsInf(f.Cost.High, 0) {
 		text += fmt.Sprintf("; the labels that are missing cost %v", *f.Cost)
 	}
 	return text

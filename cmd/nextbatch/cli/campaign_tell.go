@@ -19,9 +19,9 @@ import (
 // telling is a run of campaign tell.
 type telling struct {
 	campaignFlags
-	format                        formatFlags
-	memory                        memory
-	partial, again, correct, json bool
+	format                                formatFlags
+	memory                                memory
+	partial, again, correct, accept, json bool
 }
 
 func newCampaignTell() *cobra.Command {
@@ -40,7 +40,7 @@ func newCampaignTell() *cobra.Command {
 				return err
 			}
 			defer t.memory.begin()()
-			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return t.run(cmd.Context(), c, args[1], cmd.OutOrStdout()) })
+			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return t.run(cmd.Context(), c, args, cmd.OutOrStdout()) })
 		},
 		Long: `Takes the labels of a table that has the ids of rows and target columns: a batch
 file that somebody has filled in, or any other one. Lines without a label are skipped,
@@ -55,13 +55,19 @@ mean (or the latest, see 'nextbatch campaign settings --latest'). --again accept
 measurement even if the row has the same number already. --correct replaces all
 measurements of the rows instead.
 
-Exit codes: 3 lines are wrong, and nothing was changed; 4 with --partial, some lines
+A label that is far from what was predicted for its row, or from the other labels, is
+recorded and waits for a second look: nothing learns from it, and no estimate uses it,
+until 'nextbatch campaign confirm' says that it is right or --correct replaces it. The
+answer lists such labels. --accept is for machines that are sure: no label waits.
+
+Exit codes: 0 also if labels wait; 3 lines are wrong, and nothing was changed; 4 with --partial, some lines
 were skipped; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&t.partial, "partial", false, "accept the lines that are right, even if others are wrong")
 	f.BoolVar(&t.again, "again", false, "count a number that a row has already as one more measurement")
 	f.BoolVar(&t.correct, "correct", false, "replace the measurements of the rows")
+	f.BoolVar(&t.accept, "accept", false, "no label waits for a second look")
 	f.BoolVar(&t.json, "json", false, "print one JSON object")
 	t.registerChange(c)
 	t.memory.register(c)
@@ -69,7 +75,8 @@ were skipped; the others are those of 'nextbatch select'.`,
 	return c
 }
 
-func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, out io.Writer) error {
+func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, out io.Writer) error {
+	address, path := args[0], args[1]
 	if t.again && t.correct {
 		return usagef("--again adds a measurement and --correct replaces it: use one of them")
 	}
@@ -85,7 +92,7 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, ou
 	if t.correct {
 		tell, word = c.Correct, "corrected"
 	}
-	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Partial: t.partial, Again: t.again})
+	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Partial: t.partial, Again: t.again, Accept: t.accept})
 	if err != nil {
 		return faultsError(err, path, table.Rows(), ": correct the file, or take the other lines with --partial")
 	}
@@ -96,6 +103,7 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, ou
 	}
 	t.progress.say("%s: %d labels %s%s, %d were known, %d lines have none yet%s", nameOf(path), len(told.Rows), word, eventText(told.Seq), told.Known,
 		table.Rows()-len(entries), again(told.Repeated))
+	t.warnWaiting(address, told.Waiting)
 	if len(told.Faults) > 0 {
 		return leftOut(path, table.Rows(), told.Faults, len(entries))
 	}
@@ -155,12 +163,12 @@ func (t *telling) plain(table *dataset.Table, targets []string, opts source.Opti
 	return plain, err
 }
 
-// changingRows is a run of campaign fail, return or retire.
+// changingRows is a run of campaign fail, return, retire or confirm.
 type changingRows struct {
 	campaignFlags
-	memory memory
-	reason string
-	again  bool
+	memory      memory
+	reason      string
+	again, json bool
 }
 
 // command returns a command that changes rows by their ids.
@@ -182,11 +190,17 @@ func (r *changingRows) command(c *cobra.Command, past string, change func(c *cam
 			if err != nil {
 				return idsError(err)
 			}
+			if r.json {
+				if err := printJSON(cmd.OutOrStdout(), wire.ChangedOf(changed)); err != nil {
+					return err
+				}
+			}
 			r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq), again(changed.Repeated))
 			return nil
 		})
 	}
 	c.Flags().StringVar(&r.reason, "reason", "", "why, for the history")
+	c.Flags().BoolVar(&r.json, "json", false, "print one JSON object")
 	r.memory.register(c)
 	r.registerChange(c)
 	return c

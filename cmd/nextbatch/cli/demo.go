@@ -236,7 +236,7 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 	if err != nil {
 		return err
 	}
-	err = errors.Join(atomicfile.Write(path(".html"), page.Write), atomicfile.Write(path(".png"), func(w io.Writer) error { _, err := w.Write(png); return err }))
+	err = errors.Join(atomicfile.Write(path(".html"), page.Write), atomicfile.WriteBytes(path(".png"), png))
 	if err != nil {
 		return err
 	}

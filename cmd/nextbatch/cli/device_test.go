@@ -136,6 +136,13 @@ func TestBlendSaysWhereItIsFitted(t *testing.T) {
 			t.Errorf("%q: %s", more, log)
 		}
 	}
+	store := filepath.Join(t.TempDir(), "c.db")
+	must(t, exitOK, "campaign", "new", store, path, "--learner", "gp", "--target", "y", "--id", "id", "-q")
+	for _, command := range []string{"ask", "predict"} {
+		if _, log := must(t, exitOK, "campaign", command, store, "--device", "fake:0"); !strings.Contains(log, "the learner gp is fitted on the CPU, not on fake:0") {
+			t.Errorf("campaign %s: %s", command, log)
+		}
+	}
 	if _, log := must(t, exitOK, append(fit, "--learner", "network", "--epochs", "2", "--hidden", "16")...); strings.Contains(log, "learners") {
 		t.Error(log)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/selftest"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -129,7 +130,7 @@ func (h health) failure() error {
 	}
 	if len(devices) > 0 {
 		failed = append(failed, errorf("the self-test failed on %s; compute with --device cpu until it passes: "+
-			"let other programs free the card, and see whether nvidia-smi shows it and the driver is up to date", listed(devices)))
+			"let other programs free the card, and see whether nvidia-smi shows it and the driver is up to date", words.List(devices)))
 	}
 	return errors.Join(failed...)
 }

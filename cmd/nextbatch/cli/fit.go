@@ -41,6 +41,7 @@ type fitting struct {
 	path   string
 	config network.Config
 	rows   *tables.Rows
+	ids    tables.IDs
 	need   int64 // of memory
 }
 
@@ -62,9 +63,10 @@ type fitResult struct {
 	Targets     []fitTarget             `json:"targets,omitempty"`    // each of several; the above is about the first
 	Memory      int64                   `json:"memory_forecast"`
 
-	Warnings []string `json:"warnings"`
-	Seconds  float64  `json:"seconds"`
-	Version  string   `json:"version"`
+	Doubtful []nextbatch.DoubtfulLabel `json:"doubtful,omitempty"` // labels that should get a second look
+	Warnings []string                  `json:"warnings"`
+	Seconds  float64                   `json:"seconds"`
+	Version  string                    `json:"version"`
 }
 
 // fitTarget is what fit reports about one of several targets.
@@ -180,7 +182,8 @@ func (f *fitting) checkLearner() error {
 func (f *fitFlags) members() int { return max(1, f.net.Members) }
 
 func (f *fitting) read(ctx context.Context) (err error) {
-	_, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+	f.ids.Column = f.columns.id
+	f.ids.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
 		if f.learner.Blends() {
 			f.need = blendNeed(table, z, f.learner, f.config, f.members())
 			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
@@ -205,6 +208,9 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 			return nil, err
 		}
 	}
+	for k := range model.Targets() {
+		f.progress.warn(model.Target(k).LeftOutNotes(func(row int) string { return f.ids.Name(f.rows.TrainRows[row]) })...)
+	}
 	result := f.result(model)
 	if f.json {
 		return &answer{json: result}, nil
@@ -225,6 +231,10 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
+	doubtful := nextbatch.DoubtfulLabels(rows, model, f.ids.Name)
+	if text := nextbatch.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
+		warnings = append(warnings, text)
+	}
 	for _, w := range warnings {
 		f.progress.warn(w)
 	}
@@ -241,7 +251,7 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	how, first := model.Provenance(), targets[0]
 	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
 		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(model), PoolRMSE: first.PoolRMSE,
-		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
+		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Doubtful: doubtful, Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
 	}

@@ -171,10 +171,10 @@ func (f *networkFlags) given() (names []string) {
 // checkModel rejects training flags beside a model that has been trained.
 func (f *networkFlags) checkModel(model string) error {
 	given := f.given()
-	if model != "" && f.flags.Changed("learner") {
+	if f.flags.Changed("learner") {
 		return usagef("--learner says what to fit, but --model %s has been fitted: leave one of them out", model)
 	}
-	if model == "" || len(given) == 0 {
+	if len(given) == 0 {
 		return nil
 	}
 	set := "sets"
@@ -182,15 +182,7 @@ func (f *networkFlags) checkModel(model string) error {
 		set = "set"
 	}
 	return usagef("%s %s the training of a network, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
-		listed(given), set, model, listed(given))
-}
-
-// listed joins names as in a sentence.
-func listed(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+		words.List(given), set, model, words.List(given))
 }
 
 func (f *networkFlags) register(c *cobra.Command) {
@@ -207,7 +199,7 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 // registerChoice registers the flags of one network. Seed is the help text of its seed.
 func (f *networkFlags) registerChoice(flags *pflag.FlagSet, seed string) {
 	f.flags, f.Choice = flags, network.DefaultChoice()
-	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames())
+	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames()+"; networks of a blend have silu instead of relu")
 	registerTraining(flags, &f.Epochs, &f.Hidden)
 	flags.Uint64Var(&f.seed, "seed", 0, seed)
 }
@@ -228,21 +220,15 @@ func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
 	flags.StringVar((*string)(to), "learner", string(*to), "model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
 }
 
-// checkLearner reports a learner that there is not, and flags of networks beside one that trains none.
+// checkLearner reports a learner that there is not, and flags that have no effect on its networks.
 func (f *networkFlags) checkLearner(kind learner.Kind) error {
 	if err := kind.Check("--learner"); err != nil {
 		return usageError{err}
 	}
-	given := f.given()
-	if len(given) == 0 || kind == learner.Auto || !kind.Blends() {
-		return nil
+	if err := kind.CheckNetwork("--", f.given(), f.Activation); err != nil {
+		return usageError{err}
 	}
-	set := "sets"
-	if len(given) > 1 {
-		set = "set"
-	}
-	return usagef("%s %s the training of a network, but --learner %s trains none: leave %s out, or choose --learner %s or %s",
-		listed(given), set, kind, listed(given), learner.NetworkAlone, learner.Auto)
+	return nil
 }
 
 // limitFlags are limits of a batch.

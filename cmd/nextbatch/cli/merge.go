@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,9 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/plausible"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // merging is a run of merge.
@@ -22,8 +26,23 @@ type merging struct {
 	filled   formatFlags   // of the batch files
 	style    dataset.Style // of the table
 	out      string
+	accept   bool
+	json     bool
 	quiet    bool
+	stdout   io.Writer
 	progress *progress
+	result   mergeResult
+}
+
+// mergeResult is what merge prints as JSON.
+type mergeResult struct {
+	Out      string                    `json:"out"`
+	New      int                       `json:"new"`     // labels that came into the table
+	Known    int                       `json:"known"`   // that it had before
+	Empty    int                       `json:"empty"`   // rows of the batches that have no label yet, for each target
+	Waiting  []nextbatch.DoubtfulLabel `json:"waiting"` // labels that were left out
+	Warnings []string                  `json:"warnings"`
+	Version  string                    `json:"version"`
 }
 
 func newMerge() *cobra.Command {
@@ -35,7 +54,7 @@ func newMerge() *cobra.Command {
 		Example:    "  nextbatch merge table.csv batch.csv --id name --target y --out table.csv",
 		Args:       cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m.progress = newProgress(cmd.ErrOrStderr(), m.quiet)
+			m.progress, m.stdout = newProgress(cmd.ErrOrStderr(), m.quiet), cmd.OutOrStdout()
 			return m.run(cmd.Context(), args[0], args[1:])
 		},
 		Long: `Puts the labels of batch files, which 'nextbatch select --out' wrote and which
@@ -46,6 +65,11 @@ Nothing is written unless everything matches: each id must be in the table, and
 once in the batch; each column that both files have must have the same values; a
 label must be a number, and must not differ from one that the table has already.
 Rows that still have no label are counted.
+
+A label that is far from what 'nextbatch select' predicted, in the file that it left
+beside the batch, or from the labels of the table waits for a second look: it is
+left out, the message names it with the likely slip, and the exit code is 4. The batch
+file keeps it. Correct it there, or merge again with --accept if it is right.
 
 --out may be the table itself, which is replaced only once the new file is
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
@@ -59,6 +83,8 @@ the table, --filled-sep and the like the batch files.`,
 	m.columns.registerTarget(c)
 	f.StringVar(&m.columns.id, "id", "", "column that names the rows; without it, the column row of the batch file does")
 	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
+	f.BoolVar(&m.accept, "accept", false, "take labels that are far from what was expected, too")
+	f.BoolVar(&m.json, "json", false, "print one JSON object")
 	registerQuiet(c, &m.quiet)
 	m.columns.format.register(c)
 	m.filled.registerFor(c, "filled-", "of the batch files: ")
@@ -92,12 +118,17 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 			return err
 		}
 		m.progress.reportOrigin(from, batch)
+		predicted, err := readForecasts(ctx, from)
+		if err != nil {
+			return err
+		}
 		targets := m.targetsIn(batch, table)
 		for _, target := range targets {
 			labels, err := m.fill(table, batch, from, target, targets)
 			if err != nil {
 				return err
 			}
+			labels = m.look(table, target, labels, predicted[target])
 			table, written = labels.Into(table, target), labels.Into(written, target)
 			m.report(from, target, labels)
 		}
@@ -107,6 +138,51 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 	}
 	for _, target := range m.columns.targets(table.Names()) {
 		m.progress.say("%d of %d rows have a label%s in %s", countLabels(table, target), table.Rows(), m.of(target), m.out)
+	}
+	return m.finish()
+}
+
+// look leaves out the labels that should get a second look.
+func (m *merging) look(table *dataset.Table, target string, labels dataset.Filled, predicted map[string]*plausible.Expected) dataset.Filled {
+	if m.accept {
+		return labels
+	}
+	names, list := tables.IDs{Table: table, Column: m.columns.id}, make([]plausible.Arrived, len(labels.Rows))
+	for i, row := range labels.Rows {
+		name := names.Name(row)
+		list[i] = plausible.Arrived{Row: name, Value: labels.Labels[i], Expected: predicted[name]}
+	}
+	kept := labels
+	kept.Rows, kept.Labels = nil, nil
+	for i, doubt := range plausible.Learn(labelsOf(table, target)).ExamineAll(list) {
+		if doubt == nil {
+			kept.Rows, kept.Labels = append(kept.Rows, labels.Rows[i]), append(kept.Labels, labels.Labels[i])
+			continue
+		}
+		one := nextbatch.DoubtfulLabel{ID: list[i].Row, Row: labels.Rows[i], Value: number(list[i].Value), Doubt: *doubt}
+		if target != m.columns.target {
+			one.Target = target
+		}
+		m.result.Waiting = append(m.result.Waiting, one)
+	}
+	return kept
+}
+
+// finish names the labels that wait, and prints the result as JSON.
+func (m *merging) finish() error {
+	const most = 5
+	for _, d := range m.result.Waiting[:min(most, len(m.result.Waiting))] {
+		m.progress.warn("a label waits for a second look: " + d.String())
+	}
+	if m.json {
+		m.result.Out, m.result.Warnings, m.result.Version = m.out, append([]string{}, m.progress.warnings...), thisBuild().Version
+		m.result.Waiting = append([]nextbatch.DoubtfulLabel{}, m.result.Waiting...)
+		if err := printJSON(m.stdout, m.result); err != nil {
+			return err
+		}
+	}
+	if n := len(m.result.Waiting); n > 0 {
+		return someError{error: errorf("%s for a second look and did not come into the table; correct what is wrong in the batch file and merge it again, with --accept once the labels are right", words.Count(n, "label waits", "labels wait"))}
 	}
 	return nil
 }
@@ -130,8 +206,9 @@ func (m *merging) of(target string) string {
 	return fmt.Sprintf(" of %s", shown(target))
 }
 
-// report prints what a batch file brought.
+// report counts and prints what a batch file brought.
 func (m *merging) report(from, target string, labels dataset.Filled) {
+	m.result.New, m.result.Known, m.result.Empty = m.result.New+len(labels.Rows), m.result.Known+labels.Known, m.result.Empty+labels.Empty
 	m.progress.say("%s: %s new, %d known before; %s none yet%s", from, words.Count(len(labels.Rows), "label is", "labels are"), labels.Known, words.Count(labels.Empty, "row has", "rows have"), m.of(target))
 }
 
@@ -220,16 +297,18 @@ func (m *merging) fill(table, filled *dataset.Table, path, target string, target
 	return labels, nil
 }
 
-func countLabels(t *dataset.Table, target string) int {
-	labels, err := t.Column(target)
+func countLabels(t *dataset.Table, target string) int { return len(labelsOf(t, target)) }
+
+// labelsOf returns the labels that a table has.
+func labelsOf(t *dataset.Table, target string) (labels []float64) {
+	column, err := t.Numeric(target)
 	if err != nil {
-		return 0
+		return nil
 	}
-	count := 0
-	for row := range labels.Len() {
-		if !labels.Missing(row) {
-			count++
+	for row := range column.Len() {
+		if !column.Missing(row) {
+			labels = append(labels, column.Float(row))
 		}
 	}
-	return count
+	return labels
 }

@@ -86,7 +86,7 @@ func (m ownModel) outputsOf(columns []string) (list []int, err error) {
 			at = k
 		}
 		if at < 0 {
-			return nil, usagef("--target names column %q, but the network predicts %s", column, listed(names))
+			return nil, usagef("--target names column %q, but the network predicts %s", column, words.List(names))
 		}
 		list = append(list, at)
 	}

@@ -44,6 +44,7 @@ type selectFlags struct {
 	limits                      limitFlags
 	targets                     string
 	out, page                   string
+	showPredictions             bool
 	json, dryRun, quiet         bool
 	mpi                         bool
 	checkpoint                  string
@@ -62,6 +63,7 @@ type selecting struct {
 
 	featureColumns []string // of the candidates, where they have names
 	earlier        earlier
+	doubtful       []nextbatch.DoubtfulLabel
 	unmap          []func() // takes what is in files out of memory
 }
 
@@ -113,7 +115,10 @@ again, and the new batch keeps away from them as if they were labelled already.
 
 The file of --out has the inputs of each row and an empty target column to fill in;
 'nextbatch merge' brings the labels back. A reason names the nearest labelled row.
-The typical distance is the median distance of a candidate from such a row.
+The typical distance is the median distance of a candidate from such a row. What the
+model predicts is not in the file, so that it does not steer who labels the rows
+(--show-predictions puts it into the reasons): it is in a file beside it, such as
+batch.predictions.csv, which merge compares the labels with.
 
 With --budget and without -n, the batch has as many rows as fit into the budget.
 --cost-aware picks by score divided by cost. As long as fewer than five rows (with
@@ -136,6 +141,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.StringSliceVar(&s.pending, "pending", nil, "rows that are out being labelled: names, or @FILE, such as the file of an earlier batch")
 	s.limits.register(f)
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
+	f.BoolVar(&s.showPredictions, "show-predictions", false, "name predictions in the reasons of the file of --out")
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
@@ -212,6 +218,7 @@ func (s *selecting) compute(ctx context.Context) (*answer, error) {
 		return nil, requestError(err)
 	}
 	s.warn(r.Warnings[len(s.plan.Warnings):])
+	r.Doubtful = s.doubtful
 	r.Version, r.Timings.Read, r.Timings.Total = thisBuild().Version, number(s.reading.Seconds()), number(s.seconds())
 	found := s.answer(ctx, r)
 	found.done = func(err error) { end(err == nil || errors.As(err, new(partialError))) }
@@ -280,7 +287,11 @@ func (s *selecting) check() error {
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
-	if err := errors.Join(s.net.checkModel(s.model), s.net.checkLearner(s.learner), s.foreign.check(s.model), s.checkMPI()); err != nil {
+	fitting := s.net.checkLearner(s.learner)
+	if s.model != "" {
+		fitting = s.net.checkModel(s.model)
+	}
+	if err := errors.Join(fitting, s.foreign.check(s.model), s.checkMPI()); err != nil {
 		return err
 	}
 	if err := s.fillIn(byFeatures); err != nil {
@@ -292,7 +303,7 @@ func (s *selecting) check() error {
 	if method := s.request.Spec.Method; s.checkpoint != "" && method.Info().TakesBack {
 		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot go on: leave out --checkpoint, or choose another --method", method)
 	}
-	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}, {"--checkpoint", s.checkpoint}}); err != nil {
+	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"the predictions of --out", predictionsFile(s.out)}, {"--report", s.page}, {"--checkpoint", s.checkpoint}}); err != nil {
 		return err
 	}
 	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
@@ -400,7 +411,7 @@ func (s *selecting) read(ctx context.Context) error {
 // warnOfIdleFlags warns of flags that change nothing in this run.
 func (s *selecting) warnOfIdleFlags() {
 	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
-		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, listed(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
+		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, words.List(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
 	}
 	if s.net.flags.Changed("learner") && s.method != "" && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
 		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))
@@ -609,10 +620,21 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 	s.progress.sayDevice(ctx, s.plan.Learner)
 	err := s.plan.Train(ctx)
 	s.progress.done()
+	if err == nil {
+		s.lookAtLabels()
+	}
 	s.warn(s.plan.Warnings[before:])
 	if model := s.plan.Model(); err == nil && (s.plan.Networks > 0 || s.plan.Learner != "") && model != nil {
 		s.progress.chosen(model)
 		s.progress.say("%s: %s", nextbatch.ValidRMSEMeaning(model), numbersText(model.Provenance().ValidRMSE))
 	}
 	return requestError(err)
+}
+
+// lookAtLabels finds labels of the tables that should get a second look.
+func (s *selecting) lookAtLabels() {
+	s.doubtful = s.plan.Doubtful()
+	if text := nextbatch.DoubtfulWarning(s.doubtful, "nextbatch audit"); text != "" {
+		s.plan.Warnings = append(s.plan.Warnings, text)
+	}
 }

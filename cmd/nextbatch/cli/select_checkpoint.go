@@ -190,7 +190,7 @@ func (is selected) difference(text []byte) string {
 	if err != nil || len(list) == 0 {
 		return "it is not a checkpoint of this program"
 	}
-	return listed(list) + map[bool]string{true: " has", false: " have"}[len(list) == 1] + " changed"
+	return words.List(list) + map[bool]string{true: " has", false: " have"}[len(list) == 1] + " changed"
 }
 
 // keepsCheckpoint reports whether this process reads and writes the checkpoint.

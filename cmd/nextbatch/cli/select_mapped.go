@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -51,7 +52,7 @@ func (s *selecting) checkSpace(ctx context.Context, files []tableFile) error {
 		names = append(names, nameOf(file.path))
 	}
 	limits := source.Options{MaxMemory: s.columns.memory.left(), Overflow: s.columns.memory.overflow}
-	err := limits.CheckSpace("one copy of "+listed(names), need)
+	err := limits.CheckSpace("one copy of "+words.List(names), need)
 	if err == nil || len(files) > 1 && limits.Overflow.CheckSpace(need-limits.MaxMemory) == nil {
 		return nil // some of several tables may stay in memory
 	}

@@ -43,7 +43,7 @@ func (s *selecting) write(r *nextbatch.Result) error {
 		return err
 	}
 	s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
-	return nil
+	return s.writePredictions(r)
 }
 
 // outputTable is the batch as a table: the id, if there is one, then the row of
@@ -60,6 +60,10 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 	}
 	row, pick, score := dataset.NewNumeric(ownName("row", taken)), dataset.NewNumeric(ownName("pick", taken)), dataset.NewNumeric(ownName("score", taken))
 	why, reason := dataset.NewText(ownName("why", taken)), dataset.NewText(ownName("reason", taken))
+	reasons := r.ReasonsAlone()
+	if s.showPredictions {
+		reasons = r.Reasons
+	}
 	for i, p := range r.Batch.Picks {
 		row.Append(float64(r.Indices[i]))
 		pick.Append(float64(i + 1))
@@ -68,7 +72,7 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 		}
 		score.Append(p.Score)
 		why.Append([]byte(p.Why.String()))
-		reason.Append([]byte(r.Reasons[i]))
+		reason.Append([]byte(reasons[i]))
 	}
 	columns := append([]dataset.Column{row, pick, score, why, reason}, inputs...)
 	if s.columns.id != "" {

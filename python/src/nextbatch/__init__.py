@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong
+from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Waiting, Wrong
 from ._batch import Batch
 from ._binary import version as _version
 from ._campaign import Campaign
@@ -54,6 +54,7 @@ __all__ = [
     "ServiceError",
     "Status",
     "Told",
+    "Waiting",
     "TooLittleMemoryError",
     "WorkerError",
     "Wrong",
@@ -64,6 +65,11 @@ __all__ = [
 
 # What needs packages besides NumPy is imported when it is first used.
 _LATER = {"QueryStrategy": "_strategy", "Regressor": "_regressor", "read_results": "_results"}
+_MODULES = ("compat", "torch")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
@@ -71,6 +77,6 @@ def __getattr__(name: str) -> Any:
 
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    if name in ("compat", "torch"):
+    if name in _MODULES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

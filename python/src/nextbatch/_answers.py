@@ -122,6 +122,51 @@ class Changed:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A label that waits for a second look: it is far from what was expected when it was told.
+
+    It is in the history, but nothing learns from it and no estimate uses it until it is confirmed
+    (`Campaign.confirm`) or corrected (``tell(..., correct=True)``).
+
+    Attributes
+    ----------
+    id
+        The row, as the campaign names it: by its id, or by its number.
+    target : str
+        The target that the label is of.
+    value : float
+        The label.
+    low, high : float
+        Where a right label was expected: the interval that was predicted or, without one, where nine of
+        ten labels lie.
+    prediction : float or None
+        What was predicted before the label came, if anything was.
+    slip : str
+        What may have happened, such as ``"one digit too many?"``; empty where nothing fits.
+    why : str
+        All of this in words.
+    event : int
+        The event that told it.
+    since : datetime
+        When it was told.
+    person : str
+        Who told it.
+    """
+
+    id: Any
+    target: str
+    value: float
+    low: float
+    high: float
+    prediction: float | None
+    slip: str
+    why: str
+    event: int
+    since: datetime
+    person: str
+
+
+@dataclass(frozen=True)
 class Told(Changed):
     """The result of `Campaign.tell`.
 
@@ -131,10 +176,13 @@ class Told(Changed):
         How many labels the rows had already.
     wrong : list of Wrong
         Rows that were left out, with ``partial=True``.
+    waiting : list of Waiting
+        Labels that wait for a second look, because they are far from what was expected.
     """
 
     known: int
     wrong: list[Wrong]
+    waiting: list[Waiting]
 
 
 @dataclass(frozen=True)
@@ -151,6 +199,8 @@ class Added:
         By column, the words that no row had before.
     repeated : bool
         Whether the request had been made before.
+    waiting : list of Waiting
+        Labels that wait for a second look, because they are far from what was expected.
     """
 
     event: int
@@ -158,6 +208,7 @@ class Added:
     labelled: int
     new_levels: dict[str, list[str]]
     repeated: bool
+    waiting: list[Waiting]
 
 
 @dataclass(frozen=True)
@@ -202,8 +253,9 @@ class Status:
     ----------
     name : str
         The name of the campaign.
-    rows, open, asked, labelled, failed, retired : int
-        How many rows there are, and how many have each status.
+    rows, open, asked, labelled, waiting, failed, retired : int
+        How many rows there are, and how many have each status. A row is waiting if all its labels wait for a
+        second look.
     targets : list of str
         The names of the targets.
     id_column : str or None
@@ -219,6 +271,8 @@ class Status:
         ``"go on"``, ``"stop"`` or ``"too early to tell"``.
     because : str
         The reason for the advice.
+    doubtful : list of Waiting
+        The labels that wait for a second look, the oldest first.
     settings : dict
         How the campaign asks.
     standing : dict
@@ -230,6 +284,7 @@ class Status:
     open: int
     asked: int
     labelled: int
+    waiting: int
     failed: int
     retired: int
     targets: list[str]
@@ -240,6 +295,7 @@ class Status:
     rmse: dict[str, tuple[float, float, float] | None]
     advice: str
     because: str
+    doubtful: list[Waiting]
     settings: dict[str, Any] = field(repr=False)
     standing: dict[str, Any] = field(repr=False)
 
@@ -317,6 +373,18 @@ def ids_of(rows: Sequence[dict[str, Any]], id_column: str | None) -> npt.NDArray
     return np.array([row["id"] for row in rows], object)
 
 
+def waiting_from(rows: Sequence[dict[str, Any]], id_column: str | None) -> list[Waiting]:
+    """Make the list of labels that wait from the answer of the worker or of a service."""
+    return [
+        Waiting(
+            id=w["row"] if id_column is None else w["id"], target=w["target"], value=w["value"], low=w["doubt"]["low"], high=w["doubt"]["high"],
+            prediction=w["doubt"].get("prediction"), slip=w["doubt"].get("slip", ""), why=w["why"], event=w["event"], since=time_of(w["since"]),
+            person=w.get("person", ""),
+        )
+        for w in rows
+    ]  # fmt: skip
+
+
 def time_of(text: str) -> datetime:
     """Read a time as JSON has it, with up to nine digits after the second."""
     text = re.sub(r"(\.\d{1,6})\d*", lambda m: m.group(1).ljust(7, "0"), text)
@@ -363,9 +431,10 @@ def status_from(body: dict[str, Any]) -> Status:
         if curve is not None:
             value, low, high = (np.inf if curve["rmse"][key] is None else curve["rmse"][key] for key in ("value", "low", "high"))
             rmse[target["target"]] = (value, low, high)
-    counts = {key: body[key] for key in ("rows", "open", "asked", "labelled", "failed", "retired", "event", "asks")}
+    counts = {key: body[key] for key in ("rows", "open", "asked", "labelled", "waiting", "failed", "retired", "event", "asks")}
+    id_column = body.get("id_column") or None
     return Status(
-        name=body["name"], targets=list(body["targets"]), id_column=body.get("id_column") or None, rmse=rmse,
+        name=body["name"], targets=list(body["targets"]), id_column=id_column, rmse=rmse,
         inputs={c["name"]: c["kind"] for c in body["columns"]}, advice=standing["advice"]["verdict"],
-        because=standing["advice"]["because"], settings=body["settings"], standing=standing, **counts,
+        because=standing["advice"]["because"], doubtful=waiting_from(standing.get("doubtful") or [], id_column), settings=body["settings"], standing=standing, **counts,
     )  # fmt: skip

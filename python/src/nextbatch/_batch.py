@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _html
 from ._errors import RequestError
 from ._learners import candidates_of
 
@@ -90,6 +91,9 @@ class Batch:
     def __iter__(self) -> Iterator[int]:
         return iter(self.indices.tolist())
 
+    def _repr_html_(self) -> str:
+        return _html.batch(self)
+
     def to_frame(self) -> Any:
         """Return the picks as a frame, ready to be filled in.
 
@@ -127,7 +131,7 @@ class Batch:
     def plot(self, ax: Any = None) -> Any:
         """Draw candidates, labelled rows and picks in the plane in which the method sees them vary most.
 
-        The selection has to compute the plane: call it with ``plot=True``.
+        The selection has to compute the plane: call it with ``plot=True``, unless you are in a notebook.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _tables
-from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, status_from, time_of
+from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, status_from, time_of, waiting_from
 from ._errors import DataError, RequestError, RowsError
 from ._progress import reporter
 from ._select import ProgressArgument, warn
@@ -216,7 +216,15 @@ class Campaign:
         return asked
 
     def tell(
-        self, labels: Any, values: Any = None, *, partial: bool = False, again: bool = False, correct: bool = False, request: str | None = None
+        self,
+        labels: Any,
+        values: Any = None,
+        *,
+        partial: bool = False,
+        again: bool = False,
+        correct: bool = False,
+        accept: bool = False,
+        request: str | None = None,
     ) -> Told:
         """Tell the labels of rows.
 
@@ -238,6 +246,10 @@ class Campaign:
             Count a number that a row has already as one more measurement.
         correct : bool
             Replace the measurements of the rows.
+        accept : bool
+            Take the labels as they are. Otherwise a label that is far from what was expected, as after a slip of
+            the decimal point, waits for a second look: it is stored, but counts once it is confirmed or
+            corrected. `Told.waiting` lists such labels.
         request : str, optional
             The id of this request, as for `ask`.
 
@@ -268,15 +280,16 @@ class Campaign:
             raise RowsError(faults)
         wrong = [Wrong(f["line"], f["id"], f["reason"]) for f in faults]
         if not rows:
-            return Told(0, ids_of([], self._about.id_column), False, 0, wrong)
-        body = {"rows": rows, "partial": bool(partial), "again": bool(again), "correct": bool(correct)}
+            return Told(0, ids_of([], self._about.id_column), False, 0, wrong, [])
+        body = {"rows": rows, "partial": bool(partial), "again": bool(again), "correct": bool(correct), "accept": bool(accept)}
         try:
             answer = self._transport.call("tell", body, request=_key(request))
         except RowsError as error:
             raise RowsError([{**vars(w), "line": lines[w.line]} for w in error.wrong]) from None
         wrong += [Wrong(lines[w["line"]], w["id"], w["reason"]) for w in answer["wrong"]]
         wrong.sort(key=lambda w: w.line)
-        return Told(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"], answer["known"], wrong)
+        waiting = waiting_from(answer["waiting"], self._about.id_column)
+        return Told(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"], answer["known"], wrong, waiting)
 
     def _entries(self, labels: Any, values: Any) -> tuple[list[int], list[Body], list[Body]]:
         """Return the rows that have a label, with their places, and what is wrong with others."""
@@ -329,6 +342,29 @@ class Campaign:
             if len(column) != len(ids):
                 raise DataError(f"labels: column {target!r} has {len(column)} rows where others have {len(ids)}")
         return ids, columns
+
+    def confirm(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
+        """Confirm labels of rows that wait for a second look: they count from now on. The arguments are those of `fail`.
+
+        A row of which no label waits stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("confirms.db", np.arange(40.0)[:, None], "y")
+        >>> told = campaign.tell(range(30), 50 + np.arange(30) % 7)
+        >>> told = campaign.tell([30], [5300.0])
+        >>> told.waiting[0].id, told.waiting[0].slip
+        (30, 'two digits too many?')
+        >>> campaign.status().waiting
+        1
+        >>> campaign.confirm([30]).ids
+        array([30])
+        >>> campaign.status().labelled
+        31
+        """
+        return self._change("confirm", {"ids": _texts(ids), "reason": reason}, request)
 
     def fail(self, ids: Any, reason: str = "", *, again: bool = False, request: str | None = None) -> Changed:
         """Report that rows could not be labelled.
@@ -426,7 +462,7 @@ class Campaign:
         if labels is not None:
             _add_labels(table, about.targets, labels)
         answer = self._transport.call("add", {}, request=_key(request), table=table)
-        return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"])
+        return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"], waiting_from(answer["waiting"], about.id_column))
 
     def undo(self, event: int, reason: str = "", *, request: str | None = None) -> Changed:
         """Undo an event, by another one.
@@ -525,7 +561,7 @@ class Campaign:
         ----------
         stop : str
             The rule by which the advice is given, such as ``"rmse<0.5"``, ``"q95(yield)<2"`` or, by
-            default, ``"gain<1%"``.
+            default, ``"gain<2%"``: 10 % more labels would lower the RMSE by less than 2 %, even by the upper limit.
 
         Returns
         -------
@@ -615,7 +651,7 @@ def _key(request: str | None) -> str:
 
 def _name_by_index(table: Table) -> str | None:
     """Name the rows of a pandas frame by its index, unless that only counts them."""
-    if table.index is None:
+    if not table.named:
         return None
     name = str(table.index.name or "index")
     table.add(_tables.text_column(name, table.index))

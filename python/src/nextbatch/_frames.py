@@ -13,7 +13,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 #: The version of the protocol.
-PROTOCOL = 3
+PROTOCOL = 4
 
 _TYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int32", "int64", "uint8")}
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
-    from sklearn.utils import check_random_state
+    from sklearn.utils import check_array, check_consistent_length
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("nextbatch.Regressor needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
-from . import _learners, _worker
+from . import _learners, _tables, _worker
+from ._errors import RequestError
 from ._progress import reporter
-from ._select import ProgressArgument, network, warn
+from ._seed import drawn
+from ._select import ProgressArgument, add_labels, network, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,7 +29,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     By default a Gaussian process, trees and networks are cross-fitted on the rows and blended. Inputs
     are standardised, and every choice is made on held-out rows, so there is nothing to scale or to
-    tune beforehand.
+    tune beforehand. Frames are taken as `nextbatch.select` takes them: columns of words become
+    categories, dates become numbers and cycles, and gaps are imputed.
 
     Parameters
     ----------
@@ -41,13 +44,14 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ensemble : int
         How many networks to train; predictions are their mean.
     folds : int, optional
-        Folds of cross-fitting, for ``learner="network"`` only. Each fold is one more training, and intervals are then based on all
-        rows. 0 means no cross-fitting: intervals are based on the held-out rows. None means 5 with
-        20 to 3000 rows, and otherwise 0.
+        Folds of cross-fitting, for ``learner="network"`` only: give 5, or None, if you want intervals. Each
+        fold is one more training, and intervals are based on all rows; with 0, the default, they are based on the
+        rows that chose the epoch, and tend to be too short. None means 5 with 20 to 3000 rows, and otherwise 0, because so many held-out
+        rows are enough. The other learners are cross-fitted anyway, and their intervals cost nothing.
     holdout : float, optional
         The share of the rows that is held out, for ``learner="network"`` only; None means 0.2, but at
         most 1024 rows.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seed of the models. With None, each fit has its own.
     threads : int
         How many threads to use; 0 means all cores.
@@ -57,6 +61,14 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The model: the blend of all candidates, the paper's network, a Gaussian process, or trees.
     learners : list of estimators, or of pairs of a name and an estimator, optional
         Your own candidates for the blend, as in `nextbatch.select`.
+    categorical, keep : list of str
+        Columns of numbers that are categories, and columns to use even if they look like row numbers, as in
+        `nextbatch.select`.
+    missing : {"impute", "drop", "refuse"}, optional
+        What to do about missing inputs, as in `nextbatch.select`. With ``"drop"``, rows with gaps are left out of
+        the fit, and NaN is predicted for them.
+    seed : int, optional
+        Another name of `random_state`.
 
     Attributes
     ----------
@@ -90,19 +102,27 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ((60,), (60,))
     """
 
+    _names: Sequence[str] = ()  # of the columns that the model was fitted to
+    _array = True  # whether these were those of an array
+    _advised_folds = 0  # which intervals lack
+
     def __init__(
         self,
         hidden: Sequence[int] | None = None,
         activation: str | None = None,
         epochs: int | None = None,
         ensemble: int = 1,
-        folds: int | None = None,
+        folds: int | None = 0,
         holdout: float | None = None,
         random_state: Any = None,
         threads: int = 0,
         progress: ProgressArgument = False,
         learner: str = "auto",
         learners: Sequence[Any] | None = None,
+        categorical: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        missing: str | None = None,
+        seed: int | None = None,
     ) -> None:
         self.hidden = hidden
         self.activation = activation
@@ -115,14 +135,18 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.learner = learner
         self.learners = learners
+        self.categorical = categorical
+        self.keep = keep
+        self.missing = missing
+        self.seed = seed
 
     def fit(self, X: Any, y: Any) -> Regressor:
         """Fit the model.
 
         Parameters
         ----------
-        X : array of shape (rows, inputs)
-            The inputs.
+        X : array or DataFrame of shape (rows, inputs)
+            The inputs. A frame may have columns of words, dates and gaps; a sparse matrix is made dense.
         y : array of shape (rows,) or (rows, targets)
             The labels.
 
@@ -140,19 +164,22 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.n_features_in_, model.valid_rmse_.shape
         (1, (1,))
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, multi_output=True, ensure_min_samples=2)
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = check_random_state(seed).randint(2**31)
+        X, y = self._checked(X, y)
+        seed = drawn(self.seed, self.random_state)
+        table = _tables.table_of(X, "X")
+        names = table.names()
+        y_names = add_labels(table, y, [table])
+        sent: list[npt.NDArray[Any]] = []
         body = {
-            **network(self.hidden, self.activation, self.epochs, self.ensemble),
-            "learner": self.learner, "folds": self.folds, "holdout": self.holdout, "seed": int(seed), "threads": self.threads,
+            **network(self.hidden, self.activation, self.epochs, self.ensemble), **self._about(table), "table": table.pack(sent), "y": y_names,
+            "keep": list(self.keep) or table.matrix_names, "learner": self.learner, "folds": self.folds, "holdout": self.holdout,
+            "seed": seed, "threads": self.threads,
         }  # fmt: skip
-        sent = [X, np.asarray(y, np.float64)]
         with reporter(self.progress) as report:
-            own = self._fit_own(X, sent[1], int(seed), report)
+            own = self._fit_own(X, y, seed, report)
             body["learners"] = [_learners.pack(one.name, [one.held], sent) for one in own]
             about, arrays = _worker.call("fit", body, sent, report)
+        self._names, self._array = names, bool(table.matrix_names)
         self.model_ = arrays[0].tobytes()
         candidates = [_learners.candidates_of(of_target) for of_target in about["candidates"]]
         self.learner_ = about["learner"] if y.ndim > 1 else about["learner"][0]
@@ -163,14 +190,51 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.valid_rmse_ = errors[:, 0] if y.ndim == 1 else errors
         self._columns = y.shape[1:]
         self.intervals_ = about["intervals"]
+        self._advised_folds = about["advised_folds"]
         warn(about["warnings"])
         return self
 
-    def _fit_own(self, X: Floats, y: Floats, seed: int, report: _worker.Progress | None) -> list[_learners.Own]:
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Floats]:
+        """Return inputs and labels that can be fitted, or raise what scikit-learn raises."""
+        _tables.same_rows(X, y, "X")
+        if not _is_frame(X):
+            X, y = validate_data(
+                self, _dense(X), y, dtype=[np.float64, np.float32], y_numeric=True, multi_output=True, ensure_min_samples=2,
+                ensure_all_finite=self._finite(),
+            )  # fmt: skip
+            return X, np.asarray(y, np.float64)
+        X, y = validate_data(self, X, y, skip_check_array=True)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _finite(self) -> bool | str:
+        """Return whether arrays may have gaps, as scikit-learn takes it: not if the user's own learners get them."""
+        return True if self.learners else "allow-nan"
+
+    def _about(self, table: _tables.Table) -> dict[str, Any]:
+        """Return how the columns of a table are read, as the worker takes it."""
+        return {"categorical": list(dict.fromkeys([*self.categorical, *table.categorical])), "missing": self.missing}
+
+    def _fit_own(self, X: Any, y: Floats, seed: int, report: _worker.Progress | None) -> list[_learners.Own]:
         """Fit the user's own learners; with too few rows for any, the worker says so."""
         if not self.learners or len(X) < _learners.FEWEST:
             return []
         return _learners.cross_fit(self.learners, X, y.reshape(len(X), -1), seed, report)
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False, return_interval: Literal[False] = False) -> Floats: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True], return_interval: Literal[False] = False) -> tuple[Floats, Floats]: ...
+
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[False] = False, *, return_interval: Literal[True] | float
+    ) -> tuple[Floats, Floats, Floats]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True], return_interval: Literal[True] | float) -> tuple[Floats, Floats, Floats, Floats]: ...
 
     def predict(
         self, X: Any, return_std: bool = False, return_interval: float | bool = False
@@ -179,7 +243,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array of shape (rows, inputs)
+        X : array or DataFrame of shape (rows, inputs)
             The inputs.
         return_std : bool
             Return standard deviations as well.
@@ -192,7 +256,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray, or a tuple of them
             The predictions; with `return_std` their standard deviations; with `return_interval` the
             lower and the upper ends of the intervals. They have the shape of the labels: for several
-            targets, a column for each.
+            targets, a column for each. A row without any input has NaN.
 
         Examples
         --------
@@ -205,19 +269,47 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        if _is_frame(X) and not self._array:
+            X = validate_data(self, X, skip_check_array=True, reset=False)
+        else:
+            X = validate_data(self, _dense(X), reset=False, dtype=[np.float64, np.float32], ensure_all_finite=self._finite())
+        if return_interval and self._advised_folds:
+            warn([f"the intervals tend to be too short: they come from the rows that chose the epoch of the network; fit it with folds={self._advised_folds}"])
         coverage = None if return_interval is True else float(return_interval) or None
-        sent = [np.frombuffer(self.model_, np.uint8), X]
+        sent: list[npt.NDArray[Any]] = [np.frombuffer(self.model_, np.uint8)]
         body = {
-            "std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, "threads": self.threads,
+            **self._rows(X, sent), "std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, "threads": self.threads,
             "learners": [_learners.pack(name, [_learners.predict(name, own, X)], sent) for name, own in self.estimators_.items()],
         }  # fmt: skip
-        _, arrays = _worker.call("predict", body, sent)
+        about, arrays = _worker.call("predict", body, sent)
+        warn(about["warnings"])
         shaped = [array.reshape(len(X), *self._columns) for array in arrays]
         return tuple(shaped) if len(shaped) > 1 else shaped[0]
 
+    def _rows(self, X: Any, sent: list[npt.NDArray[Any]]) -> dict[str, Any]:
+        """Return rows as the worker takes them, and append their arrays to those that are sent."""
+        if not self._names:  # from a pickle of an earlier version, whose models take arrays
+            sent.append(X)
+            return {}
+        table = _tables.table_of(X, "X").renamed(self._names)
+        return {**self._about(table), "table": table.pack(sent)}
+
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several targets are supported."""
+        """Tell scikit-learn that several targets, gaps and sparse matrices are supported."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = not self.learners
+        tags.input_tags.sparse = True
         return tags
+
+
+def _is_frame(X: Any) -> bool:
+    return _tables.is_frame(X, "pandas") or _tables.is_frame(X, "polars")
+
+
+def _dense(X: Any) -> Any:
+    """Return a sparse matrix as an array, and anything else as it is."""
+    X = _tables.dense(X)
+    if isinstance(X, Mapping):
+        raise RequestError("X is a dictionary of columns: make it a frame")
+    return X

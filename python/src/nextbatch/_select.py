@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _learners, _tables, _worker
+from . import _html, _learners, _tables, _worker
 from ._batch import Batch, from_answer
 from ._errors import DataError, NextbatchWarning, RequestError
 from ._progress import reporter
+from ._seed import drawn
 from ._tables import Table
 
 Floats = npt.NDArray[np.float64]
@@ -30,7 +31,7 @@ def select(
     n: int = _ROWS,
     method: str | None = None,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     weights: Sequence[float] | None = None,
     id: str | None = None,
     categorical: Sequence[str] = (),
@@ -55,8 +56,9 @@ def select(
     ensemble: int = 0,
     threads: int = 0,
     max_memory: int | None = None,
-    plot: bool = False,
+    plot: bool | None = None,
     progress: ProgressArgument = False,
+    random_state: Any = None,
 ) -> Batch:
     """Pick the rows to label next.
 
@@ -66,9 +68,9 @@ def select(
     Parameters
     ----------
     labelled : array, tensor or DataFrame
-        The labelled rows. An array, or a PyTorch tensor, has numbers; a frame of pandas or polars,
-        or a dictionary of columns, may also have columns of categories and dates. Without `pool`,
-        it holds the candidates, too.
+        The labelled rows. An array, a sparse matrix or a PyTorch tensor has numbers; a frame of pandas or
+        polars, or a dictionary of columns, may also have columns of categories and dates. Without `pool`,
+        it holds the candidates, too. For a start without labels give ``pool[:0]``, with ``[]`` as `y`.
     y : array, str or list of str
         The label of each of these rows, or the name of the column with the labels. NaN means that
         a row has none. For several targets, an array with a column for each, or a list of names.
@@ -79,8 +81,8 @@ def select(
     method : str, optional
         The method, as in ``"lcmd-tp:grad>sketch(512)"``. The default suits the learner. The command
         ``nextbatch specs`` lists them.
-    seed : int
-        Of models and methods. The same seed gives the same batch.
+    seed : int, optional
+        Of models and methods; 0 by default. The same seed gives the same batch.
     weights : list of float, optional
         How much each of several targets counts; 1 each by default.
     id : str, optional
@@ -125,11 +127,13 @@ def select(
         How many threads to use; 0 means all cores. The batch does not depend on it.
     max_memory : int, optional
         The most memory of the machine to use, in bytes; without it, what is available.
-    plot : bool
-        Compute what `Batch.plot` draws.
+    plot : bool, optional
+        Compute what `Batch.plot` draws. None, the default, means only in a notebook, which shows it beside the picks.
     progress : bool or callable
-        True shows a bar, by tqdm. A function is called with the stage, the number of steps that are
+        True shows bars: by tqdm, and in a notebook without it. A function is called with the stage, the number of steps that are
         done, and how many there are; an exception that it raises cancels the selection.
+    random_state : int, RandomState or Generator, optional
+        Another name of `seed`; a generator draws one.
 
     Returns
     -------
@@ -157,11 +161,17 @@ def select(
     >>> [candidate["name"] for candidate in batch.candidates]
     ['gp', 'extra-trees', 'boosting', 'network']
     """
+    seed = _seed(seed, random_state)
+    if pool is not None and _no_rows(labelled):
+        labelled = _tables.dense(pool)[:0] if hasattr(pool, "__getitem__") else pool
+    _tables.same_rows(labelled, y, "labelled")
     train = _tables.table_of(labelled, "labelled", id)
     candidates = None if pool is None else _tables.table_of(pool, "pool", id)
+    if candidates is not None and candidates.rows == 0:
+        raise DataError("pool has no rows: there is nothing to pick from")
     aims = None if target is None else _tables.table_of(target, "target", id)
     tables = [t for t in (train, candidates, aims) if t is not None]
-    y_names = _add_labels(train, y, tables)
+    y_names = add_labels(train, y, tables)
     _same_columns(train, tables)
     id_name, names = _name_rows(train, candidates, id)
     chosen = candidates or train
@@ -186,7 +196,7 @@ def select(
     with reporter(progress) as report:
         if learners:
             not_inputs = [*y_names, id or "", cost or "", random_column or "", "" if group_input else group or ""]
-            body["learners"] = _own_learners(learners, labelled, _labels_in(train, y_names), pool, not_inputs, int(seed), report, arrays)
+            body["learners"] = _own_learners(learners, labelled, _labels_in(train, y_names), pool, not_inputs, seed, report, arrays)
         return _ask("select", body, arrays, report, source, ids)
 
 
@@ -197,14 +207,15 @@ def select_features(
     method: str | None = None,
     *,
     target: Any = None,
-    seed: int = 0,
+    seed: int | None = None,
     pending: Iterable[int] = (),
     must: Iterable[int] = (),
     exclude: Iterable[int] = (),
     threads: int = 0,
     max_memory: int | None = None,
-    plot: bool = False,
+    plot: bool | None = None,
     progress: ProgressArgument = False,
+    random_state: Any = None,
 ) -> Batch:
     """Pick the rows to label next by features that you have, from any model.
 
@@ -226,7 +237,7 @@ def select_features(
     target : array or tensor, optional
         Features of the distribution that the model will be used on, if that is not the one of the
         pool.
-    seed, threads, max_memory, plot, progress
+    seed, threads, max_memory, plot, progress, random_state
         As in `select`.
     pending, must, exclude : list of int
         Rows of the pool that are out being labelled, that have to be in the batch, and that may
@@ -247,32 +258,47 @@ def select_features(
     5
     """
     rows = _tables.matrix_of(pool, "pool")
+    if len(rows) == 0:
+        raise DataError("pool has no rows: there is nothing to pick from")
     none = np.empty((0, rows.shape[1]), rows.dtype)
     arrays = [rows]
     for data, name in ((train, "train"), (target, "target")):
         arrays.append(none if data is None else _tables.matrix_of(data, name))
     body = {
-        **_common(n, method, seed, threads, max_memory, plot),
+        **_common(n, method, _seed(seed, random_state), threads, max_memory, plot),
         "pending": _numbers(pending), "must": _numbers(must), "exclude": _numbers(exclude),
     }  # fmt: skip
     with reporter(progress) as report:
         return _ask("select_features", body, arrays, report, pool, None)
 
 
+def _seed(seed: int | None, random_state: Any) -> int:
+    """Return the seed of a selection, which is 0 unless the caller says otherwise."""
+    return 0 if seed is None and random_state is None else drawn(seed, random_state)
+
+
+def _no_rows(labelled: Any) -> bool:
+    """Whether an array, or a list, has no rows, and perhaps no columns either."""
+    is_list = isinstance(labelled, (list, tuple, np.ndarray))
+    return is_list and len(labelled) == 0
+
+
 def network(hidden: Sequence[int] | None, activation: str | None, epochs: int | None, ensemble: int) -> dict[str, Any]:
     """Return how to train, as the worker takes it: None means its default."""
+    if hidden is not None and not (np.ndim(hidden) == 1 and all(isinstance(w, (int, np.integer)) for w in hidden)):
+        raise RequestError(f"hidden must be a list with the width of each hidden layer, such as (512, 512), not {hidden!r}")
     widths = None if hidden is None else [int(width) for width in hidden]
     return {"hidden": widths, "activation": activation, "epochs": epochs, "ensemble": ensemble}
 
 
-def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool) -> dict[str, Any]:
+def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool | None) -> dict[str, Any]:
     """Return the settings that both selections have."""
-    for name, value in (("n", n), ("seed", seed), ("threads", threads)):
+    for name, value in (("n", n), ("threads", threads)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
             raise RequestError(f"{name} must be a whole number that is not negative, not {value!r}")
     return {
-        "n": int(n), "method": method or "", "seed": int(seed), "threads": int(threads),
-        "max_memory": max_memory or 0, "plot": bool(plot),
+        "n": int(n), "method": method or "", "seed": seed, "threads": int(threads),
+        "max_memory": max_memory or 0, "plot": _html.in_notebook() if plot is None else bool(plot),
     }  # fmt: skip
 
 
@@ -296,7 +322,7 @@ def warn(messages: Iterable[str]) -> None:
         warnings.warn(message, NextbatchWarning, stacklevel=level)
 
 
-def _add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
+def add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
     """Return the names of the columns with the labels, which are added unless y is names already."""
     names = [y] if isinstance(y, str) else y
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
@@ -366,9 +392,12 @@ def _name_rows(
     candidates = pool or train
     if candidates.index is None:
         return None, _numbers
+    if not candidates.index.is_unique:
+        warn([f"names in the index of {candidates.name} are there twice, so that batch.ids may name several rows: take the picks by frame.iloc[batch.indices]"])
     # The worker treats rows of equal name as the same row, so the index of two frames can be
     # used only if no row of one has the name of a row of the other.
-    if pool is None or train.index is None or not train.index.isin(pool.index).any():
+    named = all(t is None or t.index is None or t.named for t in (train, pool))
+    if named and (pool is None or train.index is None or not train.index.isin(pool.index).any()):
         name = str(candidates.index.name or "index")
         while name in train.names() or (pool is not None and name in pool.names()):
             name = "_" + name
@@ -378,16 +407,17 @@ def _name_rows(
         if train.index is not None:
             return name, lambda values: [str(v) for v in values]
         candidates.columns.pop()
+    return None, lambda values: [str(_place(candidates, v)) for v in values]
 
-    def positions(values: Iterable[Any]) -> list[str]:
-        wanted = list(values)
-        at = candidates.index.get_indexer(wanted)
-        unknown = [v for v, row in zip(wanted, at, strict=True) if row < 0]
-        if unknown:
-            raise RequestError(f"{candidates.name} has no row {unknown[0]!r} in its index")
-        return [str(row) for row in at]
 
-    return None, positions
+def _place(table: Table, name: Any) -> int:
+    """Return the number of the row that has a name in the index of a table."""
+    at = np.flatnonzero(table.index.isin([name]))
+    if len(at) == 0:
+        raise RequestError(f"{table.name} has no row {name!r} in its index")
+    if len(at) > 1:
+        raise RequestError(f"{table.name} has {len(at)} rows {name!r} in its index: name the rows by a column, with id, or reset the index")
+    return int(at[0])
 
 
 def _numbers(values: Iterable[Any]) -> list[str]:

@@ -30,9 +30,9 @@ _POLL = (0.02, 0.5)  # seconds between two checks of a job, growing
 _RESTARTS = 5  # of the service during one job
 
 _PATHS = {
-    "tell": "/tells", "correct": "/corrections", "fail": "/failures", "return": "/returns", "retire": "/retirements", "undo": "/undo", "settings": "/settings",
+    "tell": "/tells", "correct": "/corrections", "fail": "/failures", "return": "/returns", "retire": "/retirements", "confirm": "/confirmations", "undo": "/undo", "settings": "/settings",
 }  # fmt: skip
-_LISTS = ("tell", "correct", "fail", "return", "retire")  # what is wrong with them is wrong with the data
+_LISTS = ("tell", "correct", "fail", "return", "retire", "confirm")  # what is wrong with them is wrong with the data
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

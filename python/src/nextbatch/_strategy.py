@@ -13,13 +13,15 @@ try:
 except ImportError as error:
     raise ImportError("nextbatch.QueryStrategy needs scikit-activeml: pip install scikit-activeml") from error
 
+from ._seed import drawn
 from ._select import select
 
 
 class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
     """The methods of nextbatch where scikit-activeml takes a pool query strategy, for regression.
 
-    It needs no model: `query` fits nextbatch's own to the labelled rows.
+    It needs no model: `query` fits nextbatch's own to the labelled rows. Loops that pass a regressor to every
+    strategy, as ``reg=…``, work all the same.
 
     Parameters
     ----------
@@ -33,6 +35,8 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         The network, as in `nextbatch.select`.
     learner : {"auto", "network", "gp", "trees"}
         The model, as in `nextbatch.select`.
+    seed : int, optional
+        Another name of `random_state`.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         activation: str | None = None,
         epochs: int | None = None,
         learner: str = "auto",
+        seed: int | None = None,
     ) -> None:
         super().__init__(missing_label=missing_label, random_state=random_state)
         self.method = method
@@ -61,9 +66,17 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         self.activation = activation
         self.epochs = epochs
         self.learner = learner
+        self.seed = seed
 
     def query(
-        self, X: Any, y: Any, candidates: Any = None, batch_size: int = 1, return_utilities: bool = False
+        self,
+        X: Any,
+        y: Any,
+        candidates: Any = None,
+        batch_size: int = 1,
+        return_utilities: bool = False,
+        reg: Any = None,
+        fit_reg: bool = True,
     ) -> Any:
         """Pick the rows to label next.
 
@@ -81,6 +94,8 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         return_utilities : bool
             Return utilities as well. A method of nextbatch does not compute those of all rows in each
             step, so that there is one per step, that of the row picked, and NaN elsewhere.
+        reg, fit_reg
+            Not used: strategies of scikit-activeml take a regressor here.
 
         Returns
         -------
@@ -101,11 +116,12 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         X, y, candidates, batch_size, return_utilities = self._validate_data(
             X, y, candidates, batch_size, return_utilities, reset=True
         )
+        seed = int(self.random_state_.randint(2**31)) if self.seed is None else drawn(self.seed, self.random_state)
         rows, numbers = self._transform_candidates(candidates, X, y)
         known = is_labeled(y, missing_label=self.missing_label_)
         batch = select(
             X[known], np.asarray(y, np.float64)[known], rows, batch_size, self.method,
-            seed=int(self.random_state_.randint(2**31)), hidden=self.hidden, activation=self.activation, epochs=self.epochs,
+            seed=seed, hidden=self.hidden, activation=self.activation, epochs=self.epochs,
             learner=self.learner,
         )  # fmt: skip
         picks = batch.indices if numbers is None else np.asarray(numbers)[batch.indices]

@@ -23,6 +23,7 @@ class Table:
     categorical: list[str] = field(default_factory=list)  # columns that the frame declares as categories
     matrix_names: list[str] = field(default_factory=list)  # of the columns of an array
     index: Any = None  # of a pandas frame, unless it only counts the rows
+    named: bool = False  # whether the index is one name per row, and no two are the same
 
     def names(self) -> list[str]:
         """Return the names of all columns."""
@@ -33,6 +34,15 @@ class Table:
         if column["name"] in self.names():
             raise RequestError(f"{self.name}: there are two columns {column['name']!r}; rename one")
         self.columns.append(column)
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """Give the columns the names that others in their places had."""
+        if self.matrix_names:
+            self.columns[0]["names"] = list(names)
+            return self
+        for column, name in zip(self.columns, names, strict=True):
+            column["name"] = name
+        return self
 
     def pack(self, arrays: list[Array]) -> dict[str, Any]:
         """Return the table as JSON, and append its arrays to those of the frame."""
@@ -50,8 +60,25 @@ def is_frame(data: object, module: str) -> bool:
     return loaded is not None and isinstance(data, loaded.DataFrame)
 
 
+def dense(data: Any) -> Any:
+    """Return a sparse matrix of SciPy as an array, and anything else as it is."""
+    return data.toarray() if hasattr(data, "toarray") and hasattr(data, "nnz") else data
+
+
+def same_rows(frame: Any, labels: Any, name: str) -> None:
+    """Reject labels whose index names the rows of a frame in another order: it is not clear which label is whose."""
+    if not is_frame(frame, "pandas") or not hasattr(labels, "index") or not hasattr(labels.index, "isin"):
+        return
+    if len(frame) == len(labels) and not frame.index.equals(labels.index) and labels.index.isin(frame.index).any():
+        raise DataError(
+            f"the index of y names rows of {name}, but at other places; give y.loc[{name}.index] if the labels belong to the rows "
+            "of their names, or y.to_numpy() if they are in the order of the rows"
+        )
+
+
 def to_numpy(data: Any, name: str) -> Array:
     """Return an array or a tensor as an array of numbers, in float32 or float64."""
+    data = dense(data)
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(data, torch.Tensor):
         data = data.detach().cpu()
@@ -69,7 +96,11 @@ def to_numpy(data: Any, name: str) -> Array:
 
 def matrix_of(data: object, name: str) -> Array:
     """Return rows and columns of numbers."""
+    if data is None:
+        raise DataError(f"{name} is None, not rows and columns")
     array = to_numpy(data, name)
+    if array.shape == (0,):
+        return array.reshape(0, 0)
     if array.ndim != 2:
         hint = "; for a single column write .reshape(-1, 1)" if array.ndim == 1 else ""
         raise DataError(f"{name} has {array.ndim} dimensions where rows and columns are expected{hint}")
@@ -84,11 +115,12 @@ def labels_of(data: object, name: str, rows: int) -> Array:
         raise DataError(f"{name} has the shape {array.shape} where one number per row is expected, or a column for each target")
     if len(array) != rows:
         raise DataError(f"{name} has {len(array)} labels for {rows} rows")
-    return array.reshape(rows, -1)
+    return array if array.ndim == 2 else array[:, None]
 
 
 def table_of(data: object, name: str, id_column: str | None = None) -> Table:
     """Return the columns of a frame, of a dictionary of columns, or of an array."""
+    data = dense(data)
     if is_frame(data, "pandas"):
         return _from_pandas(data, name, id_column)
     if is_frame(data, "polars"):
@@ -114,8 +146,9 @@ def _from_pandas(frame: Any, name: str, id_column: str | None) -> Table:
     table = _from_columns({str(c): frame[c] for c in frame.columns}, name, id_column)
     table.rows = len(frame)
     counts = isinstance(frame.index, pandas.RangeIndex) and frame.index.equals(pandas.RangeIndex(len(frame)))
-    if not counts and not isinstance(frame.index, pandas.MultiIndex) and frame.index.is_unique:
+    if not counts:
         table.index = frame.index
+        table.named = not isinstance(frame.index, pandas.MultiIndex) and bool(frame.index.is_unique)
     return table
 
 

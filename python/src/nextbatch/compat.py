@@ -12,11 +12,29 @@ try:
 except ImportError as error:
     raise ImportError("nextbatch.compat needs PyTorch: pip install torch") from error
 
+from ._batch import Batch
+from ._compat_features import Features, FeaturesTransform, IdentityFeatureMap, TensorFeatureData, tensor_of
 from ._errors import RequestError
 from ._select import select_features
 from .torch import features
 
-__all__ = ["TensorFeatureData", "select_batch"]
+__all__ = [
+    "BaitFeatureSpaceSelectionMethod",
+    "Features",
+    "FeaturesTransform",
+    "FrankWolfeSelectionMethod",
+    "IdentityFeatureMap",
+    "KmeansppSelectionMethod",
+    "LargestClusterMaxDistSelectionMethod",
+    "MaxDetFeatureSpaceSelectionMethod",
+    "MaxDetSelectionMethod",
+    "MaxDiagSelectionMethod",
+    "MaxDistSelectionMethod",
+    "RandomSelectionMethod",
+    "SelectionMethod",
+    "TensorFeatureData",
+    "select_batch",
+]
 
 _METHODS = {
     "random": "random", "maxdiag": "maxdiag", "maxdet": "maxdet", "bait": "bait-f", "fw": "frankwolfe",
@@ -24,30 +42,6 @@ _METHODS = {
 }  # fmt: skip
 _BY_DISTANCE = ("maxdist", "kmeanspp", "lcmd")
 _WITHOUT_MODE = ("random", "maxdiag")
-
-
-class TensorFeatureData:
-    """Rows as a tensor.
-
-    Parameters
-    ----------
-    data : tensor
-        The rows.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from nextbatch.compat import TensorFeatureData
-    >>> TensorFeatureData(torch.eye(3)).get_tensor([0, 2]).shape
-    torch.Size([2, 3])
-    """
-
-    def __init__(self, data: Any) -> None:
-        self.data = data
-
-    def get_tensor(self, idxs: Any = None) -> Any:
-        """Return the rows, or some of them."""
-        return self.data if idxs is None else self.data[idxs]
 
 
 def select_batch(
@@ -89,8 +83,8 @@ def select_batch(
     nn_batch_size : int
         How many rows to put through a network at a time.
     **config
-        ``sel_with_train``, ``maxdet_sigma``, ``bait_sigma`` and ``overselection_factor`` (more than 1
-        means that BAIT removes rows again), as there; ``seed``, and others, which are ignored.
+        ``sel_with_train``, ``maxdet_sigma``, ``bait_sigma`` and ``overselection_factor`` (1, or 2, which
+        means that BAIT removes half of the rows again), as there; ``seed``, and others, which are ignored.
 
     Returns
     -------
@@ -110,7 +104,7 @@ def select_batch(
     >>> len(set(rows.tolist()))
     16
     """
-    sets = {key: _tensor(data[key]) for key in ("train", "pool")}
+    sets = {key: tensor_of(data[key]) for key in ("train", "pool")}
     sketch, rest = _leading_sketch(base_kernel, list(kernel_transforms))
     arrays = {key: _features(models, rows, base_kernel, sketch, rest, nn_batch_size, config) for key, rows in sets.items()}
     method = spec(selection_method, [t for t in rest if t[0] != "ens"], config)
@@ -121,7 +115,125 @@ def select_batch(
         "selection_time": {"total": seconds["select"], "process": seconds["select"]},
         "selection_status": "; ".join(batch.warnings) or None,
     }
-    return torch.as_tensor(batch.indices), results
+    return _rows(batch, selection_method), results
+
+
+def _rows(batch: Batch, selection_method: str) -> Any:
+    """Return the rows of a batch in the order of the published code, which sorts those of maxdiag upwards."""
+    return torch.as_tensor(batch.indices[::-1].copy() if selection_method == "maxdiag" else batch.indices)
+
+
+class SelectionMethod:
+    """Base class of the methods: each picks rows of a pool by their features.
+
+    Attributes
+    ----------
+    status : str or None
+        What was wrong with the selection, if anything.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from nextbatch.compat import Features, IdentityFeatureMap, LargestClusterMaxDistSelectionMethod, TensorFeatureData
+    >>> train, pool = (Features(IdentityFeatureMap(4), TensorFeatureData(torch.randn(n, 4))) for n in (20, 200))
+    >>> rows = LargestClusterMaxDistSelectionMethod(pool, train).select(8)
+    >>> len(set(rows.tolist()))
+    8
+    """
+
+    _method = ""  # as select_batch calls it
+    status: str | None = None
+
+    def __init__(
+        self, pool_features: Features, train_features: Features | None = None, sel_with_train: bool | None = None,
+        verbosity: int = 1, **config: Any,
+    ) -> None:  # fmt: skip
+        self.pool_features = pool_features
+        self.train_features = train_features
+        self.config = {**config, "sel_with_train": sel_with_train}
+
+    def select(self, batch_size: int) -> Any:
+        """Return the numbers of the rows of the pool that are picked, as a tensor."""
+        pool = self.pool_features.get_feature_matrix()
+        train = None if self.train_features is None else self.train_features.get_feature_matrix()
+        method = spec(self._method, [], self._settings(pool))
+        labelled, candidates = (None if m is None else m.detach().cpu().numpy() for m in (train, pool))
+        seed = int(self.config.get("seed", torch.randint(2**31, (1,)).item()))
+        batch = select_features(labelled, candidates, int(batch_size), method, seed=seed)
+        self.status = "; ".join(batch.warnings) or None
+        return _rows(batch, self._method).to(pool.device)
+
+    def get_status(self) -> str | None:
+        """Return what was wrong with the selection; None if nothing was."""
+        return self.status
+
+    def _settings(self, pool: Any) -> dict[str, Any]:
+        return self.config
+
+
+class RandomSelectionMethod(SelectionMethod):
+    """Random rows."""
+
+    _method = "random"
+
+
+class MaxDiagSelectionMethod(SelectionMethod):
+    """The rows with the largest norms, that of the last the largest."""
+
+    _method = "maxdiag"
+
+
+class _WithNoise(SelectionMethod):
+    def _settings(self, pool: Any) -> dict[str, Any]:
+        """Return the settings with the noise, which is never exactly 0 here: far less than rounding leaves of the features."""
+        least = 1e-7 * float((pool**2).sum(dim=1).mean() ** 0.5)
+        return {**self.config, f"{self._method}_sigma": max(float(self.config.get("noise_sigma", 0.0)), least)}
+
+
+class MaxDetSelectionMethod(_WithNoise):
+    """Rows that make the determinant of their kernel matrix large, with ``noise_sigma**2`` on its diagonal."""
+
+    _method = "maxdet"
+
+
+class MaxDetFeatureSpaceSelectionMethod(MaxDetSelectionMethod):
+    """The same: nextbatch chooses by itself how to compute it."""
+
+
+class BaitFeatureSpaceSelectionMethod(_WithNoise):
+    """BAIT; with an ``overselection_factor`` of 2, twice as many rows are picked, and half of them removed."""
+
+    _method = "bait"
+
+
+class MaxDistSelectionMethod(SelectionMethod):
+    """Rows that are far from those that are picked and, unless ``sel_with_train`` is False, from labelled ones."""
+
+    _method = "maxdist"
+
+
+class KmeansppSelectionMethod(SelectionMethod):
+    """Rows that are drawn with probabilities by their squared distances: k-means++."""
+
+    _method = "kmeanspp"
+
+
+class LargestClusterMaxDistSelectionMethod(SelectionMethod):
+    """LCMD: the farthest row of the largest cluster, in each step."""
+
+    _method = "lcmd"
+
+    def _settings(self, pool: Any) -> dict[str, Any]:
+        mode = self.config.get("dist_weight_mode", "sq-dist")
+        if mode != "sq-dist":
+            raise RequestError(f"dist_weight_mode {mode!r} is not supported here: clusters are weighted by squared distances, as in the paper")
+        return self.config
+
+
+class FrankWolfeSelectionMethod(SelectionMethod):
+    """Frank-Wolfe optimisation of the distance between the means of the picks and of all rows."""
+
+    _method = "fw"
 
 
 def spec(selection_method: str, transforms: Sequence[tuple[str, Sequence[Any]]], config: Mapping[str, Any]) -> str:
@@ -130,6 +242,8 @@ def spec(selection_method: str, transforms: Sequence[tuple[str, Sequence[Any]]],
         raise RequestError(f"selection_method {selection_method!r} is not among {', '.join(_METHODS)}")
     method = _METHODS[selection_method]
     if selection_method == "bait" and config.get("overselection_factor", 1.0) > 1.0:
+        if config["overselection_factor"] != 2.0:
+            raise RequestError(f"overselection_factor is 1 or 2 here, not {config['overselection_factor']!r}: half of the rows are removed again")
         method = "bait-fb"
     if selection_method == "random":
         return method
@@ -167,11 +281,6 @@ def _transform(name: str, arguments: list[Any]) -> tuple[str, list[float]]:
     if name == "acs-grad":
         return f"{scaled(1)}>acs-grad", [float(arguments[0])]
     raise RequestError(f"the transformation {name!r} is not supported here; nextbatch.select knows all of the paper's")
-
-
-def _tensor(rows: Any) -> Any:
-    get = getattr(rows, "get_tensor", None)
-    return torch.as_tensor(rows if get is None else get(slice(None)))
 
 
 def _leading_sketch(kernel: str, transforms: list[Any]) -> tuple[int | None, list[Any]]:

@@ -183,6 +183,11 @@ class _Gradients:
 
 def _numbers(output: Any, rows: Any) -> Any:
     """Return the output of a module as one number per row."""
+    if not isinstance(output, torch.Tensor):
+        raise RequestError(
+            f"the module returns a {type(output).__name__}, not a tensor with one number per row; "
+            "wrap it in a module that returns the output you are interested in"
+        )
     if output.numel() != len(rows):
         raise RequestError(
             f"the module returns the shape {tuple(output.shape)} for {len(rows)} rows, not one number per row; "

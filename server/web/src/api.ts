@@ -1,4 +1,4 @@
-import type { BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
+import type { Audit, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
@@ -88,9 +88,9 @@ export const api = {
 
   campaigns: () => get<Campaign[]>('/v1/campaigns'),
   campaign: (c: string) => get<Campaign>(of(c)),
-  create: async (table: Blob, query: { name: string; target: string; learner: string; id?: string; format?: string }, key: string) =>
+  create: async (table: Blob, query: { name: string; target: string; learner: string; lease: string; random_start?: string; ignore: string[]; id?: string }, key: string) =>
     await (await request('POST', address('/v1/campaigns', query), { body: table, headers: { 'Idempotency-Key': key } })).json() as Campaign,
-  preview: async (table: Blob, query: { target?: string; id?: string; format?: string }, signal?: AbortSignal) =>
+  preview: async (table: Blob, query: { target?: string; id?: string; ignore: string[] }, signal?: AbortSignal) =>
     await (await request('POST', address('/v1/previews', query), signal ? { body: table, signal } : { body: table })).json() as Preview,
   changeSettings: (c: string, s: Settings) => send<Changed>('PUT', `${of(c)}/settings`, s),
 
@@ -105,6 +105,8 @@ export const api = {
   queue: (c: string) => get<Queue>(`${of(c)}/queue`),
   ask: (c: string, rows: number, key?: string) => send<Job>('POST', `${of(c)}/asks`, { rows }, key),
   tell: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/tells`, { rows: [{ id, values }] }, key),
+  correct: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/corrections`, { rows: [{ id, values }] }, key),
+  confirm: (c: string, ids: string[]) => send<Changed>('POST', `${of(c)}/confirmations`, { ids }),
   fail: (c: string, id: string, reason: string, again: boolean) => send<Changed>('POST', `${of(c)}/failures`, { ids: [id], reason, again }),
   giveBack: (c: string, ids: string[], reason: string) => send<Changed>('POST', `${of(c)}/returns`, { ids, reason }),
   undo: (c: string, event: number, reason: string) => send<Changed>('POST', `${of(c)}/undo`, { event, reason }),
@@ -121,5 +123,7 @@ export const api = {
   benchmark: (name: string) => get<BenchmarkResults>(`/v1/benchmarks/${encodeURIComponent(name)}`),
   benchmarkProgress: (name: string) => get<BenchmarkProgress>(`/v1/benchmarks/${encodeURIComponent(name)}/progress`),
 
+  audit: async (c: string) => (await get<{ audit: Audit | null }>(`${of(c)}/audit`)).audit,
+  makeAudit: (c: string) => send<Job>('POST', `${of(c)}/audits`, {}),
   makeMap: (c: string) => send<Job>('POST', `${of(c)}/maps`, {}),
 }

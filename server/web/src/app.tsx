@@ -7,6 +7,7 @@ import type { Session } from './types'
 import { signedOut } from './use'
 import { Benchmarks } from './views/benchmarks'
 import { Campaigns } from './views/campaigns'
+import { Check } from './views/check'
 import { Create } from './views/create'
 import { History } from './views/history'
 import { Label } from './views/label'
@@ -46,8 +47,9 @@ function View({ place, session }: { place: Place; session: Session }) {
     case 'overview': return <Overview key={place.campaign} campaign={place.campaign} session={session} />
     case 'label': return <Label key={place.campaign} campaign={place.campaign} session={session} />
     case 'map': return <PoolMapView key={place.campaign} campaign={place.campaign} session={session} />
-    case 'rows': return <Rows key={place.campaign} campaign={place.campaign} />
+    case 'rows': return <Rows key={place.campaign} campaign={place.campaign} session={session} />
     case 'history': return <History key={place.campaign} campaign={place.campaign} session={session} />
+    case 'check': return <Check key={place.campaign} campaign={place.campaign} session={session} />
     case 'lost': return <Lost />
   }
 }

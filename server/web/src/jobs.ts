@@ -137,6 +137,7 @@ const stages: Record<string, string> = {
   embedding: 'Reading the rows through the model',
   picking: 'Picking rows',
   comparing: 'Fitting models to random rows',
+  auditing: 'Predicting each label from the others',
 }
 
 /** What a job is doing, in words. */

@@ -8,6 +8,8 @@ export const learners = [
   { learner: 'trees', name: 'Trees', words: 'Extra trees and gradient boosting: suit thresholds and categories.' },
 ] as const
 
+export type Learner = typeof learners[number]['learner']
+
 /** Those that are not set are networks: campaigns from before there was a choice. */
 export const learnerOf = (set: string | undefined) => learners.find(l => l.learner === set) ?? learners[1]
 

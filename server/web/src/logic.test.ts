@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { Problem, problemText, sentence } from './api'
 import { besideThePaper, curvesOf, filtered, rounded } from './bench'
-import { byDay, eventText, labelsOf, undoable } from './events'
+import { byDay, eventText, grouped, labelsOf, runText, undoable } from './events'
 import { stageShare, stageText } from './jobs'
 import { nameOf } from './keys'
+import { mayCorrect, readLabels } from './labels'
+import { leases, leaseText } from './lease'
 import { modelOf, offers, summary, valuesOf } from './mapmodel'
 import { ordered, within, withoutPrediction } from './queue'
 import { pathOf, placeOf } from './router'
 import { tokenOf } from './session'
+import { changeText } from './settings'
 import { parseRule, ruleText } from './stop'
-import type { BenchmarkResults, Job, LogEvent, PoolMap, QueueRow, TargetStanding } from './types'
+import type { BenchmarkResults, Job, LogEvent, PoolMap, QueueRow, TargetStanding, Waiting } from './types'
+import { byRow } from './parts/secondlook'
 import { campaignName } from './views/create'
 import { gainWords } from './views/overview'
 
@@ -80,6 +84,8 @@ describe('events', () => {
     expect(eventText(event('told'))).toBe('labelled 2 rows')
     expect(eventText(event('asked', { trained: 40 }))).toBe('asked for 2 rows, picked with a model fitted to 40 labels')
     expect(eventText(event('rows_added', { blocks: [{ rows: 5 }, { rows: 7 }] }))).toBe('added 12 rows')
+    expect(eventText(event('confirmed'))).toBe('confirmed the labels of 2 rows')
+    expect(eventText(event('told', { labels: [{ row: 1, id: 'a', values: [9], doubts: [{ low: 0, high: 1 }] }, { row: 2, id: 'b', values: [1] }] }))).toBe('labelled 2 rows, 1 of them far from what was expected')
     expect(eventText(event('undone', { seq: 9 }))).toBe('undid event 9')
   })
   test('carry their labels', () => expect(labelsOf(event('told', { labels: [{ row: 1, id: 'a', values: [2, null] }] }))).toHaveLength(1))
@@ -89,6 +95,62 @@ describe('events', () => {
     expect(undoable(event('created'))).toBe(false)
   })
   test('are listed by day', () => expect(byDay([event('told'), event('asked')], t => t.slice(0, 10)).map(d => d.events.length)).toEqual([2]))
+})
+
+describe('runs of single labels', () => {
+  const told = (event: number, person: string, rows = 1, undone = false): LogEvent =>
+    ({ event, time: '2026-03-02T12:00:00Z', kind: 'told', person, undone, rows: Array.from({ length: rows }, (_, i) => ({ row: i, id: `r${i}` })), detail: {} })
+  const shape = (events: LogEvent[]) => grouped(events).map(e => 'events' in e ? `${e.person}: ${e.events.map(x => x.event).join()}` : e.event)
+  test('are groups, one for each person who labels at the same time', () => {
+    expect(shape([told(9, 'ada'), told(8, 'bo'), told(7, 'ada'), told(6, 'ada'), told(5, 'bo'), told(4, 'bo')])).toEqual(['ada: 9,7,6', 'bo: 8,5,4'])
+  })
+  test('end with anything else, and are not made of a few', () => {
+    expect(shape([told(9, 'ada'), told(8, 'ada'), told(7, 'ada', 5), told(6, 'ada'), told(5, 'ada'), told(4, 'ada')])).toEqual([9, 8, 7, 'ada: 6,5,4'])
+    expect(shape([])).toEqual([])
+  })
+  test('say how many and what was undone', () => {
+    expect(runText({ person: 'ada', events: [told(3, 'ada'), told(2, 'ada')] })).toBe('labelled 2 rows')
+    expect(runText({ person: 'ada', events: [told(3, 'ada', 1, true), told(2, 'ada')] })).toBe('labelled 2 rows, one of which is undone')
+  })
+})
+
+test('labels that wait are listed by row', () => {
+  const w = (row: number, target: string) => ({ row, target }) as Waiting
+  expect(byRow([w(3, 'a'), w(1, 'a'), w(3, 'b')]).map(l => l.map(x => `${x.row}${x.target}`))).toEqual([['3a', '3b'], ['1a']])
+})
+
+test('changes of settings have names and values', () => {
+  const words = (setting: string, from: unknown, to: unknown) => changeText({ setting, from, to })
+  expect(words('batch', 16, 32)).toBe('batch size 16 → 32')
+  expect(words('batch', null, 8)).toBe('batch size 32 → 8')
+  expect(words('lease', null, '-1ns')).toBe('lease 7 days → no end')
+  expect(words('learner', null, 'auto')).toBe('model Network → Automatic')
+  expect(words('random_start', null, true)).toBe('random start off → on')
+  expect(words('audit', .125, 0)).toBe('share of random rows 13 % → 0 %')
+  expect(words('network.training.epochs', 0, 20)).toBe('epochs default → 20')
+  expect(words('cost_column', null, 'price')).toBe('column of costs none → price')
+  expect(words('network.training.rate', 0, .5)).toBe('network training rate default → 0.5')
+  const event: LogEvent = { event: 2, time: '2026-03-02T12:00:00Z', kind: 'settings', undone: false, rows: [], detail: {}, changes: [{ setting: 'batch', from: 16, to: 32 }] }
+  expect(eventText(event)).toBe('changed the settings: batch size 16 → 32')
+})
+
+test('leases are in days or hours', () => {
+  expect(['168h0m0s', '36h0m0s', '24h0m0s', '1h30m0s', '-1ns'].map(leaseText)).toEqual(['7 days', '36 hours', '1 day', '1.5 hours', 'no end'])
+  expect(leases('36h0m0s')[0]).toBe('36h0m0s')
+  expect(leases()).not.toContain('36h0m0s')
+})
+
+test('labels are read as they are typed', () => {
+  expect(readLabels(['a', 'b'], { a: ' 1,5', b: '' })).toEqual({ values: { a: 1.5 } })
+  expect(readLabels(['a'], { a: 'x' })).toEqual({ fault: '"x" is not a number. Write one such as 1.25 or 3e-4.' })
+  expect(readLabels(['a'], {})).toEqual({ fault: 'Enter the label first.' })
+})
+
+test('people correct their own labels, and owners all', () => {
+  expect(mayCorrect({ role: 'owner', person: 'o' }, ['x', undefined])).toBe(true)
+  expect(mayCorrect({ role: 'labeller', person: 'x' }, ['x', 'x'])).toBe(true)
+  expect(mayCorrect({ role: 'labeller', person: 'x' }, ['x', 'y'])).toBe(false)
+  expect(mayCorrect({ role: 'viewer', person: 'x' }, ['x'])).toBe(false)
 })
 
 describe('the map', () => {

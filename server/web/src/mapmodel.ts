@@ -14,7 +14,7 @@ export interface Model {
 }
 
 export function modelOf(map: PoolMap): Model {
-  const lists: Record<Status, number[]> = { open: [], asked: [], labelled: [], failed: [], retired: [] }
+  const lists: Record<Status, number[]> = { open: [], asked: [], labelled: [], failed: [], retired: [], waiting: [] }
   map.status.forEach((s, i) => lists[statuses[s] ?? 'open'].push(i))
   return {
     map,

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 // Addresses are paths, without a library. The view always comes last, so that a campaign
 // whose name has a dot is not taken for a file by the service.
 
-export const campaignViews = ['overview', 'label', 'map', 'rows', 'history'] as const
+export const campaignViews = ['overview', 'label', 'map', 'rows', 'history', 'check'] as const
 export type CampaignView = typeof campaignViews[number]
 
 export type Place =

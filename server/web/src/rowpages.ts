@@ -8,8 +8,8 @@ import type { Row } from './types'
 
 const mostKept = 40
 
-export function useRowPages(campaign: string, query: RowQuery, first: number, last: number) {
-  const key = JSON.stringify([campaign, query])
+export function useRowPages(campaign: string, query: RowQuery, turn: number, first: number, last: number) {
+  const key = JSON.stringify([campaign, query, turn])
   const kept = useRef({ key: '', pages: new Map<number, Row[]>(), asked: new Set<number>() })
   const [total, setTotal] = useState<number | null>(null)
   const [error, setError] = useState<unknown>(null)

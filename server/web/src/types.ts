@@ -6,9 +6,11 @@ export interface Added {
   new_levels?: Record<string, string[]> // by column, levels that no row had before
   repeated: boolean
   rows: number // how many
+  waiting: Waiting[] // labels that wait for a second look
 }
 
 export interface Advice {
+  audits?: number // where it is too early to tell, about how many more audit rows would tell; absent if that is not known
   because: string
   verdict: 'stop' | 'go on' | 'too early to tell'
 }
@@ -27,6 +29,31 @@ export interface AskRequest {
   lease?: string // how long the rows are out, such as 168h; empty means as the settings say
   must?: string[] | null // ids of rows that must be in the batch
   rows?: number // how many; 0 means as the settings say
+}
+
+export interface Audit {
+  labelled: number // labelled rows when it was made
+  targets: AuditTarget[]
+  warnings: string[]
+}
+
+export interface AuditFinding {
+  changed: boolean // the label has changed since, or counts no longer
+  high: number
+  id: string
+  label: number
+  low: number // a right label lies between low and high with a probability of 95 %
+  p?: number // p-value, corrected for the number of labels; absent where it says nothing
+  prediction: number
+  row: number // number of the row, in the order in which rows were added, from 0
+  score: number // the error over the error that is typical for such a row
+}
+
+export interface AuditTarget {
+  answer: string // in a sentence
+  findings: AuditFinding[] // labels that disagree most with predictions by models that have not seen them
+  suspects: number // labels that look wrong: the first findings
+  target: string
 }
 
 export interface Batch {
@@ -110,6 +137,7 @@ export interface Campaign {
   rows: number
   settings: Settings // as PUT settings takes them
   targets: string[]
+  waiting: number // rows whose labels all wait for a second look
 }
 
 export interface Candidate {
@@ -159,6 +187,13 @@ export interface CurvePoint {
   rows: number
 }
 
+export interface Doubt {
+  high: number
+  low: number
+  prediction?: number
+  slip?: string
+}
+
 export interface ErrorDetail {
   location?: string // Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id'
   message?: string // Error message text
@@ -196,9 +231,10 @@ export interface Fitted {
 
 export interface Forecast {
   cost: Interval | null
-  labels: Interval
+  labels: Interval // in total; a limit is null where it is more than there are rows, a value also where the limits are more than a factor of four apart
   metric: 'rmse' | 'mae' | 'q95'
   more: Interval
+  rows: number // that can have a label: all but those that failed or were retired
   wanted: number
 }
 
@@ -226,17 +262,22 @@ export interface Job {
   campaign: string
   ended?: string
   id: string
-  kind: 'ask' | 'predict' | 'map' | 'gain' // what it does
+  kind: 'ask' | 'predict' | 'map' | 'gain' | 'audit' // what it does
   person: string // who started it
   problem?: string // why it failed
   progress: Progress
   state: 'running' | 'done' | 'failed' | 'cancelled'
 }
 
+export interface LastAudit {
+  audit: Audit | null // null if there was none since the service started
+}
+
 export interface LogEvent {
+  changes?: SettingChange[] // what it changed in the settings
   detail: Record<string, unknown> // the entry as it is stored
   event: number // its number, from 1
-  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'settings' | 'undone'
+  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'confirmed' | 'settings' | 'undone'
   person?: string
   request?: string
   rows: RowRef[] // rows that it names
@@ -247,6 +288,19 @@ export interface LogEvent {
 export interface Measured {
   id: string // of the row
   values: Record<string, number> // by target
+}
+
+export interface Measurement {
+  event: number // number of its event
+  person?: string // who told it
+  time: string
+  values: Record<string, number> // by target; absent where there is none
+}
+
+export interface ModelStanding {
+  ask: number // that used it
+  changed: number // of these, rows whose label has changed or is gone since: it was corrected, undone, confirmed or measured again, or the row was retired
+  trained: number // labelled rows that it was fitted to
 }
 
 export interface Noise {
@@ -272,7 +326,7 @@ export interface Picked {
   predictions: Record<string, Prediction> // by target, made before the label came; empty without a model
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface PoolMap {
@@ -285,7 +339,7 @@ export interface PoolMap {
   prediction: (number | null)[][] | null // of each target; null without a model
   rows: number[] // numbers of the rows
   sampled: boolean // some open rows are not shown
-  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired
+  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired, 5 waiting
   x: (number | null)[]
   y: (number | null)[]
 }
@@ -328,7 +382,7 @@ export interface PreviewColumn {
 export interface Progress {
   done: number
   of: number
-  stage: string // waiting, fitting, training, embedding, picking or comparing
+  stage: string // waiting, fitting, training, embedding, picking, comparing or auditing
 }
 
 export interface Published {
@@ -352,7 +406,7 @@ export interface QueueRow {
   lease_end?: string // when a row that is out is open again
   reason: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface Row {
@@ -362,7 +416,7 @@ export interface Row {
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
 
 export interface RowHistory {
@@ -372,11 +426,13 @@ export interface RowHistory {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measurements: Measurement[] // the oldest first; the label is their mean or, by the settings, the last
   person?: string // who asked
   predictions?: Record<string, Prediction> // by target, made before the label came; only of rows that have one, so that no prediction can steer a label
   reason?: string // why it was picked
   row: number // number of the row, in the order in which rows were added, from 0
-  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+  status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
+  waiting: Waiting[] // numbers of its measurements that wait for a second look; its labels are without them
 }
 
 export interface RowPage {
@@ -400,6 +456,12 @@ export interface Session {
   role: 'viewer' | 'labeller' | 'owner'
 }
 
+export interface SettingChange {
+  from: unknown // null: it had its default
+  setting: string // its name in the JSON of settings, with dots between the names of objects and their parts
+  to: unknown // null: it has its default
+}
+
 export interface Settings {
   audit?: number
   batch?: number
@@ -410,7 +472,7 @@ export interface Settings {
   group_is_input?: boolean
   keep?: string[]
   latest?: boolean
-  learner?: string
+  learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
   members?: number
   missing?: string
@@ -430,13 +492,16 @@ export interface SignInRequest {
 export interface Standing {
   advice: Advice
   asked: number
+  doubtful: Waiting[] // labels that wait for a second look, the oldest first
   failed: number
   labelled: number
   learner?: string // what is fitted: auto, gp or trees; absent for a network alone
+  model?: ModelStanding // the model of the last ask, whose errors are estimated
   open: number
   retired: number
   rows: number
   targets: TargetStanding[]
+  waiting: number // rows whose labels all wait for a second look
 }
 
 export interface Suggested {
@@ -453,13 +518,14 @@ export interface TargetStanding {
   held_out: number
   labels: number
   learners?: Fitted[]
-  next: Interval | null
+  next: Interval | null // share by which 10 % more labels lower the RMSE
   noise: Noise
   random: number
   target: string
 }
 
 export interface TellRequest {
+  accept?: boolean // no number waits for a second look, however far it is from what was expected
   again?: boolean // take numbers that rows already have as further measurements
   partial?: boolean // take the rows that are right, even if others are wrong
   rows: Measured[] | null // what was measured
@@ -471,6 +537,7 @@ export interface Told {
   predictions: Record<string, Record<string, Prediction>> // by id and target: what was predicted before the labels came, of the rows that had been asked for
   repeated: boolean // the request had been made before; this is the answer of that time
   rows: RowRef[] // rows that changed
+  waiting: Waiting[] // numbers that are far from what was expected: they are recorded, and count once somebody has confirmed or corrected them
   wrong: Fault[] // rows that were left out, with partial
 }
 
@@ -490,6 +557,19 @@ export interface UndoRequest {
   reason?: string
 }
 
+export interface Waiting {
+  doubt: Doubt // why it waits
+  event: number // that told it
+  id: string
+  person?: string // who told it
+  row: number // number of the row, in the order in which rows were added, from 0
+  since: string // when it was told
+  target: string
+  value: number | null
+  why: string // the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?
+}
+
 // What settings mean that a campaign does not have.
 export const defaultBatch = 32
 export const defaultAudit = 0.125
+export const defaultLease = '168h0m0s'

@@ -121,7 +121,7 @@ class Engine {
   /** Prepares the layers again: colours, statuses or the selection have changed. */
   restyle(): void {
     const { model, colours, chosen } = this.props()
-    const { open, retired, failed, labelled, asked } = model.byStatus
+    const { open, retired, failed, labelled, asked, waiting } = model.byStatus
     const surface = pixel(rgbOf(colour('--surface')))
     const ring = pixel(rgbOf(colour('--text')))
     this.ink = { accent: colour('--accent'), text: colour('--text') }
@@ -133,6 +133,8 @@ class Engine {
       { points: failed, radius: middle, colours },
       { points: labelled, radius: outline, colours: surface },
       { points: labelled, radius: large, colours },
+      { points: waiting, radius: halo, colours: surface },
+      { points: waiting, radius: large, colours },
       { points: asked, radius: halo, colours: ring },
       { points: asked, radius: large, colours },
     ]

@@ -16,6 +16,7 @@ export const icons = {
   map: () => <Icon><circle cx="5" cy="13" r="1.2" /><circle cx="9" cy="6" r="1.2" /><circle cx="12" cy="14" r="1.2" /><circle cx="15.5" cy="8" r="2" /><circle cx="6" cy="9" r="0.5" /></Icon>,
   rows: () => <Icon><path d="M3 5h14M3 10h14M3 15h14" /><path d="M7.5 5v10" /></Icon>,
   history: () => <Icon><path d="M3.5 10a6.5 6.5 0 1 0 2-4.700L3.5 7" /><path d="M3.5 3.500V7H7" /><path d="M10 6.500V10l2.5 1.5" /></Icon>,
+  check: () => <Icon><circle cx="10" cy="10" r="6.5" /><path d="M7 10l2 2.2 4-4.400" /></Icon>,
   campaigns: () => <Icon><rect x="3" y="3" width="6" height="6" rx="1" /><rect x="11" y="3" width="6" height="6" rx="1" /><rect x="3" y="11" width="6" height="6" rx="1" /><rect x="11" y="11" width="6" height="6" rx="1" /></Icon>,
   new: () => <Icon><path d="M10 4v12M4 10h12" /></Icon>,
   benchmarks: () => <Icon><path d="M3 17h14" /><path d="M5.5 14V9M10 14V4M14.5 14v-3" /></Icon>,

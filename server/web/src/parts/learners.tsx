@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api'
 import { count, many, number } from '../format'
+import type { Learner } from '../learners'
 import { learnerClass, learnerName, learnerOf, learners, seen, shares, spread, weightText } from '../learners'
 import type { Campaign, Fitted, Session, TargetStanding } from '../types'
 import { ProblemNote } from './notice'
@@ -26,7 +27,7 @@ export function Model({ t, status, session, reload }: { t: TargetStanding | unde
 /** A change takes effect with the next ask. */
 function LearnerForm({ status, reload }: { status: Campaign; reload: () => void }) {
   const now = learnerOf(status.settings.learner).learner
-  const [chosen, setChosen] = useState<string>(now)
+  const [chosen, setChosen] = useState<Learner>(now)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const change = async (event: Event) => {
@@ -50,10 +51,10 @@ function LearnerForm({ status, reload }: { status: Campaign; reload: () => void 
   )
 }
 
-export function LearnerField({ value, change, label }: { value: string; change: (learner: string) => void; label: string }) {
+export function LearnerField({ value, change, label }: { value: Learner; change: (learner: Learner) => void; label: string }) {
   return (
     <div class="field"><label for="learner">{label}</label>
-      <select id="learner" value={value} onChange={e => change(e.currentTarget.value)}>
+      <select id="learner" value={value} onChange={e => change(learnerOf(e.currentTarget.value).learner)}>
         {learners.map(l => <option key={l.learner} value={l.learner}>{l.name}</option>)}
       </select>
       <span class="hint">{learnerOf(value).words}</span></div>

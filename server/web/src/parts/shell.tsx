@@ -11,7 +11,7 @@ import { signedOut } from '../use'
 import { icons } from './icons'
 import { Shortcuts } from './shortcuts'
 
-const names: Record<CampaignView, string> = { overview: 'Overview', label: 'Label', map: 'Map', rows: 'Rows', history: 'History' }
+const names: Record<CampaignView, string> = { overview: 'Overview', label: 'Label', map: 'Map', rows: 'Rows', history: 'History', check: 'Check' }
 const titles: Record<Place['view'], string> = { ...names, campaigns: 'Campaigns', new: 'New campaign', benchmarks: 'Benchmark', lost: 'Not found' }
 
 /** The frame around every view: where one is, where one can go, and who one is. */

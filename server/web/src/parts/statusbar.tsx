@@ -3,6 +3,7 @@ import type { Counts, Status } from '../kinds'
 
 const parts: { status: Status; word: string }[] = [
   { status: 'labelled', word: 'labelled' },
+  { status: 'waiting', word: 'waiting for a second look' },
   { status: 'asked', word: 'out' },
   { status: 'failed', word: 'failed' },
   { status: 'retired', word: 'retired' },

@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, newKey } from '../api'
 import { bytes, count, duration, many } from '../format'
+import type { Learner } from '../learners'
 import { LearnerField } from '../parts/learners'
 import { Loading, ProblemNote } from '../parts/notice'
+import { batchOf, BatchField, LeaseField, RandomStartField } from '../parts/settings'
 import { go, pathOf } from '../router'
+import { defaultBatch, defaultLease } from '../types'
 import type { Preview, PreviewColumn } from '../types'
 
 export function Create() {
@@ -45,35 +48,43 @@ function Choices({ file }: { file: File }) {
   const [name, setName] = useState(campaignName(file.name))
   const [targets, setTargets] = useState<string[] | null>(null)
   const [id, setId] = useState<string | null>(null)
-  const [batch, setBatch] = useState('32')
+  const [ignored, setIgnored] = useState<string[]>([])
+  const [columns, setColumns] = useState<PreviewColumn[]>([]) // also those that are ignored
+  const [batch, setBatch] = useState(String(defaultBatch))
+  const [lease, setLease] = useState(defaultLease)
+  const [random, setRandom] = useState(false)
   const [cost, setCost] = useState('')
-  const [learner, setLearner] = useState('auto')
+  const [learner, setLearner] = useState<Learner>('auto')
   const [busy, setBusy] = useState(false)
   const [key] = useState(newKey)
   const chosen = targets ?? (preview?.suggested.target ? [preview.suggested.target] : [])
   const named = id ?? preview?.suggested.id ?? ''
-  const asked = JSON.stringify([targets, id])
+  const asked = JSON.stringify([targets, id, ignored])
   useEffect(() => {
     const stop = new AbortController()
-    const query = { ...(targets ? { target: targets.join(',') } : {}), ...(id ? { id } : {}) }
-    api.preview(file, query, stop.signal).then(p => { setPreview(p); setError(null) }, (e: unknown) => { if (!stop.signal.aborted) setError(e) })
+    const query = { ...(targets ? { target: targets.join(',') } : {}), ...(id ? { id } : {}), ignore: ignored }
+    api.preview(file, query, stop.signal).then(p => { setPreview(p); setColumns(list => together(list, p.columns)); setError(null) }, (e: unknown) => { if (!stop.signal.aborted) setError(e) })
     return () => stop.abort()
   }, [asked])
   if (!preview) return error ? <ProblemNote error={error} /> : <Loading what="the table" />
   const toggle = (column: string) => {
     setTargets(chosen.includes(column) ? chosen.filter(c => c !== column) : [...chosen, column])
+    setIgnored(list => list.filter(c => c !== column))
     if (named === column) setId('')
   }
-  const rows = Number(batch)
-  const right = name.trim() && chosen.length > 0 && Number.isInteger(rows) && rows > 0
+  const use = (column: string) => setIgnored(list => list.includes(column) ? list.filter(c => c !== column) : [...list, column])
+  const used = columns.filter(c => !ignored.includes(c.name))
+  const rows = batchOf(batch)
+  const labelled = columns.some(c => chosen.includes(c.name) && c.missing < preview.rows)
+  const right = name.trim() && chosen.length > 0 && rows > 0
   const start = async (event: Event) => {
     event.preventDefault()
     if (!right || busy) return
     setBusy(true)
     setError(null)
     try {
-      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), learner, ...(named ? { id: named } : {}) }, key)
-      if (rows !== 32 || cost) await api.changeSettings(made.name, { ...made.settings, batch: rows, ...(cost ? { cost_column: cost } : {}) })
+      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), learner, lease, ignore: ignored, ...(random && labelled ? { random_start: 'true' } : {}), ...(named ? { id: named } : {}) }, key)
+      if (rows !== defaultBatch || cost) await api.changeSettings(made.name, { ...made.settings, batch: rows, ...(cost ? { cost_column: cost } : {}) })
       go(pathOf({ view: 'overview', campaign: made.name }))
     } catch (e) {
       setError(e)
@@ -84,13 +95,14 @@ function Choices({ file }: { file: File }) {
     <form class="create" onSubmit={start}>
       <section class="card">
         <h2>What should be predicted?</h2>
-        <p class="faint small">Tick the column that holds the label, or several. {many(preview.rows, 'row')}, {many(preview.columns.length, 'column')}.</p>
+        <p class="faint small">Tick the column that holds the label, or several. {many(preview.rows, 'row')}, {many(columns.length, 'column')}. The model learns from the other columns; untick those that it should ignore, such as notes.</p>
         <div class="scroll">
           <table class="preview">
-            <thead><tr><th>Predict</th><th>Column</th><th>Type</th><th class="number">Missing</th><th>Examples</th></tr></thead>
-            <tbody>{preview.columns.map(c => (
-              <tr key={c.name} class={chosen.includes(c.name) ? 'chosen' : undefined}>
+            <thead><tr><th>Predict</th><th>Use</th><th>Column</th><th>Type</th><th class="number">Missing</th><th>Examples</th></tr></thead>
+            <tbody>{columns.map(c => (
+              <tr key={c.name} class={chosen.includes(c.name) ? 'chosen' : ignored.includes(c.name) ? 'ignored' : undefined}>
                 <td>{c.type === 'number' ? <input type="checkbox" aria-label={`Predict ${c.name}`} checked={chosen.includes(c.name)} onChange={() => toggle(c.name)} /> : null}</td>
+                <td>{chosen.includes(c.name) || c.name === named ? null : <input type="checkbox" aria-label={`Use ${c.name}`} checked={!ignored.includes(c.name)} onChange={() => use(c.name)} />}</td>
                 <td><strong>{c.name}</strong></td>
                 <td class="faint">{typeText(c)}</td>
                 <td class="number">{c.missing > 0 ? count(c.missing) : <span class="faint">0</span>}</td>
@@ -106,16 +118,17 @@ function Choices({ file }: { file: File }) {
         <div class="field"><label for="id">Column that names the rows</label>
           <select id="id" value={named} onChange={e => setId(e.currentTarget.value)}>
             <option value="">none: number the rows</option>
-            {preview.columns.filter(c => !chosen.includes(c.name)).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
+            {used.filter(c => !chosen.includes(c.name)).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
           </select></div>
-        <div class="field"><label for="batch">Rows per batch</label><input id="batch" class="limit" inputMode="numeric" value={batch} aria-invalid={Number.isInteger(rows) && rows > 0 ? undefined : true} onInput={e => setBatch(e.currentTarget.value)} />
-          <span class="hint">How many rows you label before the model learns from them.</span></div>
+        <BatchField value={batch} change={setBatch} />
+        <LeaseField value={lease} change={setLease} />
         <LearnerField value={learner} change={setLearner} label="Model" />
         <div class="field"><label for="cost">Column with the cost of a label</label>
           <select id="cost" value={cost} onChange={e => setCost(e.currentTarget.value)}>
             <option value="">none</option>
-            {preview.columns.filter(c => c.type === 'number' && !chosen.includes(c.name) && c.name !== named).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
+            {used.filter(c => c.type === 'number' && !chosen.includes(c.name) && c.name !== named).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
           </select></div>
+        {labelled && <RandomStartField value={random} change={setRandom} />}
         {preview.forecast && <p class="note small"><span>{preview.forecast.text || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
         {preview.warnings.map(w => <p key={w} class="note warn small">{w}</p>)}
         <ProblemNote error={error} />
@@ -123,6 +136,11 @@ function Choices({ file }: { file: File }) {
       </section>
     </form>
   )
+}
+
+/** The columns that were known, as they are seen now, and new ones. */
+function together(known: PreviewColumn[], now: PreviewColumn[]): PreviewColumn[] {
+  return [...known.map(c => now.find(x => x.name === c.name) ?? c), ...now.filter(x => !known.some(c => c.name === x.name))]
 }
 
 function typeText(c: PreviewColumn): string {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api'
-import { byDay, eventText, labelsOf, reasonOf, undoable } from '../events'
+import { byDay, eventText, grouped, labelsOf, reasonOf, runText, undoable } from '../events'
+import type { Run } from '../events'
 import { count, day, exact, many } from '../format'
 import { Modal } from '../parts/modal'
 import { Loading, ProblemNote } from '../parts/notice'
@@ -37,7 +38,9 @@ export function History({ campaign, session }: { campaign: string; session: Sess
         <section class="day" key={d.day}>
           <h2>{d.day}</h2>
           <ol class="card log">
-            {d.events.map(e => <Entry key={e.event} e={e} undo={may(e) ? () => setUndoing(e) : null} />)}
+            {grouped(d.events).map(e => 'events' in e
+              ? <RunEntry key={`${e.person} ${e.events.at(-1)!.event}`} run={e} undo={x => may(x) ? () => setUndoing(x) : null} />
+              : <Entry key={e.event} e={e} undo={may(e) ? () => setUndoing(e) : null} />)}
           </ol>
         </section>
       ))}
@@ -47,11 +50,26 @@ export function History({ campaign, session }: { campaign: string; session: Sess
   )
 }
 
+const clock = (time: string) => new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+
+/** Many labels that one person entered one by one. */
+function RunEntry({ run, undo }: { run: Run; undo: (e: LogEvent) => (() => void) | null }) {
+  const last = run.events[0]!, first = run.events.at(-1)!
+  return (
+    <li class="entry run">
+      <time class="faint small" dateTime={last.time} title={`Events ${first.event} to ${last.event}`}>{clock(last.time)}</time>
+      <details>
+        <summary><strong>{run.person || 'Somebody'}</strong> {runText(run)}<span class="faint">, {clock(first.time) === clock(last.time) ? `at ${clock(last.time)}` : `${clock(first.time)} to ${clock(last.time)}`}</span></summary>
+        <ol>{run.events.map(e => <Entry key={e.event} e={e} undo={undo(e)} />)}</ol>
+      </details>
+    </li>
+  )
+}
+
 function Entry({ e, undo }: { e: LogEvent; undo: (() => void) | null }) {
-  const time = new Date(e.time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
   return (
     <li class={e.undone ? 'entry undone' : 'entry'}>
-      <time class="faint small" dateTime={e.time} title={`Event ${e.event}`}>{time}</time>
+      <time class="faint small" dateTime={e.time} title={`Event ${e.event}`}>{clock(e.time)}</time>
       <div>
         <p><strong>{e.person || 'Somebody'}</strong> {eventText(e)}{e.undone && e.kind !== 'undone' && <span class="tag">undone</span>}</p>
         {reasonOf(e) && <p class="faint">“{reasonOf(e)}”</p>}

@@ -1,20 +1,29 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { api, newKey, problemText, sentence } from '../api'
 import { exact, many, nameWithoutUnit, number, parseNumber, unitOf } from '../format'
 import { useJob } from '../jobs'
 import { useShortcuts } from '../keys'
+import { readLabels } from '../labels'
+import { CorrectDialog } from '../parts/correct'
 import { FailDialog } from '../parts/faildialog'
 import { JobBar } from '../parts/job'
+import { LabelFields } from '../parts/labelfields'
 import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
+import { Doubtful } from '../parts/secondlook'
 import { Values } from '../parts/values'
+import { pathOf } from '../router'
 import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
 import type { Predictions } from '../kinds'
 import { defaultBatch } from '../types'
-import type { Campaign, Job, QueueRow, Session } from '../types'
+import type { Campaign, Job, QueueRow, Session, Waiting } from '../types'
 import { useEvery, useLoad } from '../use'
 
 /** Something that this person just did, for the list beside the form. */
-interface Deed { event: number; row: QueueRow; values?: Record<string, number>; predictions?: Predictions; failed?: string }
+interface Deed {
+  event: number; row: QueueRow; values?: Record<string, number>; predictions?: Predictions; failed?: string; corrected?: boolean
+  waiting?: Waiting[] // numbers among the values that wait for a second look
+  confirmed?: number // event that confirmed them
+}
 
 export function Label({ campaign, session }: { campaign: string; session: Session }) {
   if (session.role !== 'viewer') return <Labelling campaign={campaign} session={session} />
@@ -35,24 +44,42 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
   const [gone, setGone] = useState<number[]>([])
   const [deeds, setDeeds] = useState<Deed[]>([])
   const [fault, setFault] = useState<unknown>(null)
+  const [correcting, setCorrecting] = useState<Deed | null>(null)
   const job = useJob(campaign, session.person, 'ask', (j: Job) => { if (j.state === 'done') reload() })
   useEvery(30, reload)
-  if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="your rows" />
-  const { status, queue } = data
-  const rows = ordered(queue.rows.filter(r => !gone.includes(r.row)), skipped)
-  const row = rows[0]
-  const leave = (r: QueueRow) => setGone(list => [...list, r.row])
   const undo = async (d: Deed) => {
     setFault(null)
     try {
+      if (d.confirmed) await api.undo(campaign, d.confirmed, 'undone while labelling')
       await api.undo(campaign, d.event, 'undone while labelling')
       setDeeds(list => list.filter(x => x !== d))
-      setGone(list => list.filter(x => x !== d.row.row))
+      if (!d.corrected) setGone(list => list.filter(x => x !== d.row.row))
       reload()
     } catch (e) {
       setFault(e)
     }
   }
+  const confirm = async (d: Deed) => {
+    setFault(null)
+    try {
+      const { event } = await api.confirm(campaign, [d.row.id])
+      setDeeds(list => list.map(x => x === d ? { ...x, waiting: [], confirmed: event } : x))
+    } catch (e) {
+      setFault(e)
+    }
+  }
+  const last = deeds[0]
+  useShortcuts(last ? [
+    { keys: 'Alt+U', does: 'Undo the last entry', run: () => { void undo(last) }, inFields: true },
+    ...(last.values ? [{ keys: 'Alt+C', does: 'Correct the last label', run: () => setCorrecting(last), inFields: true }] : []),
+    ...(last.waiting?.length ? [{ keys: 'Alt+R', does: 'The last label is right', run: () => { void confirm(last) }, inFields: true }] : []),
+  ] : [])
+  if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="your rows" />
+  const { status, queue } = data
+  const rows = ordered(queue.rows.filter(r => !gone.includes(r.row)), skipped)
+  const row = rows[0]
+  const add = (d: Deed) => setDeeds(list => [d, ...list].slice(0, 50))
+  const leave = (r: QueueRow) => setGone(list => [...list, r.row])
   return (
     <>
       <header class="head">
@@ -64,13 +91,18 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
       {job.job && <JobBar key={job.job.id} job={job.job} title="Picking rows for you" />}
       <div class={deeds.length > 0 ? 'labelling with-deeds' : 'labelling'}>
         {row
-          ? <Task key={row.row} campaign={campaign} status={status} row={row} targets={queue.targets} last={deeds[0]} more={rows.length > 1}
-              done={d => { setDeeds(list => [d, ...list].slice(0, 50)); leave(row) }}
+          ? <Task key={row.row} campaign={campaign} status={status} row={row} targets={queue.targets} more={rows.length > 1}
+              done={d => { add(d); leave(row) }}
               skip={() => setSkipped(list => [...list.filter(x => x !== row.row), row.row])}
-              givenBack={() => leave(row)} undo={undo} fail={setFault} />
+              givenBack={() => leave(row)} fail={setFault} />
           : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(key => api.ask(campaign, n, key))} />}
-        {deeds.length > 0 && <Deeds deeds={deeds} undo={undo} />}
+        {deeds.length > 0 && <Deeds deeds={deeds} campaign={campaign} undo={undo} correct={setCorrecting} confirm={confirm} />}
       </div>
+      {correcting && <CorrectDialog of={{ campaign, id: correcting.row.id, targets: queue.targets, values: correcting.values ?? {} }} close={() => setCorrecting(null)}
+        done={(told, values) => {
+          setCorrecting(null)
+          if (told.event > 0) add({ event: told.event, row: correcting.row, values, predictions: correcting.predictions ?? {}, corrected: true, waiting: told.waiting })
+        }} />}
     </>
   )
 }
@@ -81,7 +113,7 @@ function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: num
   const n = parseNumber(text)
   const right = n !== null && Number.isInteger(n) && n > 0 && n <= Math.max(1, status.open)
   if (status.open === 0) {
-    return <Empty title="No row is left to label"><p>All {many(status.rows, 'row')} are labelled, out, failed or retired.</p></Empty>
+    return <Empty title="No row is left to label"><p>All {many(status.rows, 'row')} are labelled, waiting for a second look, out, failed or retired.</p></Empty>
   }
   return (
     <Empty title={labelled > 0 ? 'Your queue is done' : 'No rows are waiting for you'}>
@@ -96,9 +128,9 @@ function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: num
   )
 }
 
-function Task({ campaign, status, row, targets, last, more, done, skip, givenBack, undo, fail }: {
-  campaign: string; status: Campaign; row: QueueRow; targets: string[]; last: Deed | undefined; more: boolean
-  done: (d: Deed) => void; skip: () => void; givenBack: () => void; undo: (d: Deed) => Promise<void>; fail: (e: unknown) => void
+function Task({ campaign, status, row, targets, more, done, skip, givenBack, fail }: {
+  campaign: string; status: Campaign; row: QueueRow; targets: string[]; more: boolean
+  done: (d: Deed) => void; skip: () => void; givenBack: () => void; fail: (e: unknown) => void
 }) {
   const [texts, setTexts] = useState<Record<string, string>>({})
   const [fault, setFault] = useState('')
@@ -106,24 +138,15 @@ function Task({ campaign, status, row, targets, last, more, done, skip, givenBac
   const [failing, setFailing] = useState(false)
   const [key] = useState(newKey)
   const why = withoutPrediction(row.reason)
-  const first = useRef<HTMLInputElement>(null)
-  useLayoutEffect(() => first.current?.focus(), [])
   const save = async (event: Event) => {
     event.preventDefault()
     if (busy) return
-    const values: Record<string, number> = {}
-    for (const t of targets) {
-      const text = texts[t]?.trim() ?? ''
-      if (!text) continue
-      const v = parseNumber(text)
-      if (v === null) { setFault(`"${text}" is not a number. Write one such as 1.25 or 3e-4.`); return }
-      values[t] = v
-    }
-    if (Object.keys(values).length === 0) { setFault('Enter the label first, or mark the row as failed.'); return }
+    const read = readLabels(targets, texts)
+    if ('fault' in read) { setFault(read.fault); return }
     setBusy(true)
     try {
-      const told = await api.tell(campaign, row.id, values, key)
-      done({ event: told.event, row, values, predictions: predictionsOf(told, row.id) })
+      const told = await api.tell(campaign, row.id, read.values, key)
+      done({ event: told.event, row, values: read.values, predictions: predictionsOf(told, row.id), waiting: told.waiting })
     } catch (e) {
       setFault(problemText(e))
       setBusy(false)
@@ -135,7 +158,6 @@ function Task({ campaign, status, row, targets, last, more, done, skip, givenBac
     { keys: 'Alt+F', does: 'The row failed', run: () => setFailing(true), inFields: true },
     ...(more ? [{ keys: 'Alt+S', does: 'Skip: show this row last', run: skip, inFields: true }] : []),
     { keys: 'Alt+B', does: 'Give the row back to everybody', run: () => act(async () => { await api.giveBack(campaign, [row.id], ''); givenBack() }), inFields: true },
-    ...(last ? [{ keys: 'Alt+U', does: 'Undo the last label', run: () => { void undo(last) }, inFields: true }] : []),
   ])
   return (
     <article class="card task">
@@ -146,20 +168,7 @@ function Task({ campaign, status, row, targets, last, more, done, skip, givenBac
       <Values inputs={row.inputs} columns={status.columns} />
       {why && <p class="why"><span>Why this row</span>{sentence(why)}</p>}
       <form onSubmit={save} noValidate>
-        <div class="targets">
-          {targets.map((t, i) => (
-            <div class="field" key={t}>
-              <label for={`target-${i}`}>{nameWithoutUnit(t)}</label>
-              <div class="with-unit">
-                <input id={`target-${i}`} ref={i === 0 ? first : null} inputMode="decimal" autocomplete="off" value={texts[t] ?? ''}
-                  aria-invalid={fault ? true : undefined} aria-describedby={fault ? 'label-fault' : undefined}
-                  onInput={e => { const v = e.currentTarget.value; setTexts(x => ({ ...x, [t]: v })); setFault('') }} />
-                <span class="unit">{unitOf(t)}</span>
-              </div>
-            </div>
-          ))}
-        </div>
-        {fault && <p id="label-fault" class="fault" role="alert">{fault}</p>}
+        <LabelFields name="target" targets={targets} texts={texts} fault={fault} change={x => { setTexts(x); setFault('') }} />
         <div class="line actions">
           <button type="submit" class="primary" disabled={busy}>Save and next <kbd>Enter</kbd></button>
           <button type="button" onClick={() => setFailing(true)}>Failed</button>
@@ -174,20 +183,33 @@ function Task({ campaign, status, row, targets, last, more, done, skip, givenBac
   )
 }
 
-function Deeds({ deeds, undo }: { deeds: Deed[]; undo: (d: Deed) => Promise<void> }) {
+/** What the person did, the last first. It is shown where it cannot be missed, because that is when slips are noticed. */
+function Deeds({ deeds, campaign, undo, correct, confirm }: {
+  deeds: Deed[]; campaign: string; undo: (d: Deed) => Promise<void>; correct: (d: Deed) => void; confirm: (d: Deed) => Promise<void>
+}) {
   return (
     <section class="card deeds" aria-label="What you just did" aria-live="polite">
       <h2>Just now</h2>
       <ol>
         {deeds.map((d, i) => (
           <li key={d.event}>
-            <div class="line between"><strong class="id">{d.row.id}</strong>
-              <button type="button" class="quiet" aria-label={`Undo ${d.row.id}`} onClick={() => { void undo(d) }}>Undo{i === 0 && <> <kbd>Alt U</kbd></>}</button></div>
+            <p><strong class="id">{d.row.id}</strong>{d.corrected && <span class="tag">corrected</span>}{d.confirmed && <span class="tag">confirmed</span>}</p>
             {d.failed !== undefined && <p>Failed{d.failed !== 'failed' && `: ${d.failed}`}</p>}
             {d.values && Object.entries(d.values).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
+            {d.waiting && d.waiting.length > 0 && (
+              <Doubtful list={d.waiting}>
+                <button type="button" aria-label={`${d.row.id} is right`} onClick={() => { void confirm(d) }}>It is right{i === 0 && <> <kbd>Alt R</kbd></>}</button>
+                <button type="button" class="primary" aria-label={`Correct ${d.row.id}, which waits`} onClick={() => correct(d)}>Correct{i === 0 && <> <kbd>Alt C</kbd></>}</button>
+              </Doubtful>
+            )}
+            <div class="line deed-actions">
+              {d.values && !d.waiting?.length && <button type="button" class="quiet" aria-label={`Correct ${d.row.id}`} onClick={() => correct(d)}>Correct{i === 0 && <> <kbd>Alt C</kbd></>}</button>}
+              <button type="button" class="quiet" aria-label={`Undo ${d.row.id}`} onClick={() => { void undo(d) }}>Undo{i === 0 && <> <kbd>Alt U</kbd></>}</button>
+            </div>
           </li>
         ))}
       </ol>
+      {deeds.length > 1 && <p class="small earlier"><a href={pathOf({ view: 'history', campaign })}>Earlier entries</a></p>}
     </section>
   )
 }

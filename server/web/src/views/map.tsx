@@ -46,7 +46,7 @@ export function PoolMapView({ campaign, session }: { campaign: string; session: 
       <ProblemNote error={job.error ?? error} />
       <Lost lost={job.lost} />
       {job.job && <JobBar key={job.job.id} job={job.job} title="Drawing the map" />}
-      {map && <Shown map={map} status={status} />}
+      {map && <Shown map={map} status={status} session={session} reload={reload} />}
       {!map && !job.running && (
         <Empty title="No map yet">
           <p>The map shows every row where the model sees it: rows that it takes for alike lie close together. It shows at a glance which regions you have not labelled yet.</p>
@@ -57,9 +57,9 @@ export function PoolMapView({ campaign, session }: { campaign: string; session: 
   )
 }
 
-const statusNames: Record<Status, string> = { open: '--open', asked: '--asked', labelled: '--accent', failed: '--bad', retired: '--line-strong' }
+const statusNames: Record<Status, string> = { open: '--open', asked: '--asked', labelled: '--accent', failed: '--bad', retired: '--line-strong', waiting: '--waiting' }
 
-function Shown({ map, status }: { map: PoolMap; status: Campaign }) {
+function Shown({ map, status, session, reload }: { map: PoolMap; status: Campaign; session: Session; reload: () => void }) {
   const [mode, setMode] = useState<Mode>('status')
   const [target, setTarget] = useState(0)
   const [lasso, setLasso] = useState(false)
@@ -106,7 +106,7 @@ function Shown({ map, status }: { map: PoolMap; status: Campaign }) {
         {map.sampled ? <>{count(map.rows.length)} of {many(map.of, 'row')}: a fixed sample of the open ones, and all others. </> : <>{many(map.rows.length, 'row')}. </>}
         The two main directions of the kernel{typeof map.explained[0] === 'number' && typeof map.explained[1] === 'number' && <> hold {percent(map.explained[0])} and {percent(map.explained[1])} of its variance</>}. {map.labels > 0 ? `Model fitted to ${many(map.labels, 'label')}.` : 'Too few labels for a model: the inputs alone decide.'}
       </p>
-      {opened !== null && <RowDialog campaign={status} row={opened} close={() => { setOpened(null); setMarked(-1) }} />}
+      {opened !== null && <RowDialog campaign={status} session={session} row={opened} changed={reload} close={() => { setOpened(null); setMarked(-1) }} />}
     </div>
   )
 }

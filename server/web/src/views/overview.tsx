@@ -5,6 +5,7 @@ import { stageText, useJob } from '../jobs'
 import { LearningCurve } from '../parts/curve'
 import { Model } from '../parts/learners'
 import { Loading, Lost, ProblemNote } from '../parts/notice'
+import { SettingsDialog } from '../parts/settings'
 import { StatusBar } from '../parts/statusbar'
 import { StopRuleForm } from '../parts/stoprule'
 import { pathOf } from '../router'
@@ -23,6 +24,7 @@ export function Overview({ campaign, session }: { campaign: string; session: Ses
   }, [campaign, rule])
   useEvery(15, reload)
   const [target, setTarget] = useState(0)
+  const [setting, setSetting] = useState(false)
   if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the campaign" />
   const { status, standing, people } = data
   const t = standing.targets[Math.min(target, standing.targets.length - 1)]
@@ -36,11 +38,15 @@ export function Overview({ campaign, session }: { campaign: string; session: Ses
             {standing.targets.map((s, i) => <button key={s.target} type="button" aria-pressed={i === target} onClick={() => setTarget(i)}>{s.target}</button>)}
           </div>
         )}
+        {session.role === 'owner' && <button type="button" onClick={() => setSetting(true)}>Settings</button>}
       </header>
+      {setting && <SettingsDialog status={status} close={() => setSetting(false)} done={() => { setSetting(false); reload() }} />}
       <ProblemNote error={error} retry={reload} />
       <AdviceCard standing={standing} status={status} session={session} unit={unit} rule={rule}
         change={r => { keepRule(campaign, r); setRule(r) }} />
+      <Reminder standing={standing} campaign={campaign} />
       {t && <Figures t={t} status={status} unit={unit} session={session} reload={reload} />}
+      <OldModel model={standing.model} />
       <div class="columns">
         <section class="card">
           <h2>Learning curve{t && ` of ${nameWithoutUnit(t.target)}`}</h2>
@@ -75,6 +81,27 @@ function AdviceCard({ standing, status, session, unit, rule, change }: {
       <StopRuleForm key={ruleText(rule)} rule={rule} unit={unit} change={change} />
     </section>
   )
+}
+
+/** Says that labels wait, for how long, and where to look at them. */
+function Reminder({ standing, campaign }: { standing: Standing; campaign: string }) {
+  const [oldest] = standing.doubtful
+  if (!oldest) return null
+  const n = standing.doubtful.length
+  return (
+    <div class="note warn reminder">
+      <p>{n === 1
+        ? `A label, entered ${ago(oldest.since)}, waits for a second look. Nothing learns from it before somebody confirms or corrects it.`
+        : `${count(n)} labels wait for a second look, the oldest entered ${ago(oldest.since)}. Nothing learns from them before somebody confirms or corrects them.`}</p>
+      <a class="button" href={pathOf({ view: 'check', campaign })}>Take a second look</a>
+    </div>
+  )
+}
+
+/** Says that the estimates are of a model some of whose labels have changed. */
+function OldModel({ model: m }: { model: Standing['model'] }) {
+  if (!m || m.changed === 0) return null
+  return <p class="note small">The estimates are of the model of ask {count(m.ask)} with {many(m.trained, 'label')}; {m.changed === 1 ? 'one of them has' : `${count(m.changed)} of them have`} changed since. The next ask fits a new one.</p>
 }
 
 function Figures({ t, status, unit, session, reload }: { t: TargetStanding; status: Campaign; unit: string; session: Session; reload: () => void }) {
@@ -205,6 +232,7 @@ function TooFew({ audited, status }: { audited: number; status: Campaign }) {
 
 const statusWords: { status: Status; words: string }[] = [
   { status: 'labelled', words: 'labelled' },
+  { status: 'waiting', words: 'waiting for a second look' },
   { status: 'asked', words: 'out for labelling' },
   { status: 'open', words: 'open' },
   { status: 'failed', words: 'failed' },

@@ -8,20 +8,21 @@ import { valueText } from '../parts/values'
 import { useRowPages } from '../rowpages'
 import { scrollFor, windowOf } from '../scroll'
 import { statuses } from '../kinds'
-import type { Campaign, Row } from '../types'
+import type { Campaign, Row, Session } from '../types'
 import { useLoad } from '../use'
 
 const rowHeight = 34
 
 interface Shown { name: string; title: string; kind: 'status' | 'id' | 'label' | 'number' | 'text'; width: number }
 
-export function Rows({ campaign }: { campaign: string }) {
+export function Rows({ campaign, session }: { campaign: string; session: Session }) {
   const { data: status, error, reload } = useLoad(() => api.campaign(campaign), [campaign])
   const [query, setQuery] = useState<RowQuery>(() => {
     const wanted = new URLSearchParams(location.search).get('status')
     return wanted && (statuses as string[]).includes(wanted) ? { status: wanted } : {}
   })
   const [opened, setOpened] = useState<number | null>(null)
+  const [turn, setTurn] = useState(0) // changes with what the table shows
   const [total, setTotal] = useState<number | null>(null)
   if (!status) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the rows" />
   return (
@@ -31,8 +32,8 @@ export function Rows({ campaign }: { campaign: string }) {
         <p role="status">{total === null ? ' ' : total === status.rows ? `All ${many(status.rows, 'row')}` : `${count(total)} of ${many(status.rows, 'row')}`}</p>
       </header>
       <Filters status={status} query={query} change={setQuery} />
-      <Table status={status} query={query} change={setQuery} open={setOpened} found={setTotal} />
-      {opened !== null && <RowDialog campaign={status} row={opened} close={() => setOpened(null)} />}
+      <Table status={status} turn={turn} query={query} change={setQuery} open={setOpened} found={setTotal} />
+      {opened !== null && <RowDialog campaign={status} session={session} row={opened} close={() => setOpened(null)} changed={() => setTurn(n => n + 1)} />}
     </>
   )
 }
@@ -108,8 +109,8 @@ function columnsOf(status: Campaign): Shown[] {
   ]
 }
 
-function Table({ status, query, change, open, found }: {
-  status: Campaign; query: RowQuery; change: (q: RowQuery) => void; open: (row: number) => void; found: (total: number | null) => void
+function Table({ status, turn, query, change, open, found }: {
+  status: Campaign; turn: number; query: RowQuery; change: (q: RowQuery) => void; open: (row: number) => void; found: (total: number | null) => void
 }) {
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState(0)
@@ -117,7 +118,7 @@ function Table({ status, query, change, open, found }: {
   const [active, setActive] = useState(0)
   const [guess, setGuess] = useState(status.rows)
   const w = windowOf(guess, rowHeight, scroll, viewport)
-  const { total, error, row } = useRowPages(status.name, query, w.first, w.last)
+  const { total, error, row } = useRowPages(status.name, query, turn, w.first, w.last)
   const columns = useMemo(() => columnsOf(status), [status])
   const template = columns.map(c => `minmax(${c.width}px, 1fr)`).join(' ')
   const width = columns.reduce((sum, c) => sum + c.width, 0)

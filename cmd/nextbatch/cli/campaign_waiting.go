@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/words"
+)
+
+func newCampaignConfirm() *cobra.Command {
+	r := &changingRows{}
+	return r.command(&cobra.Command{
+		Use:        "confirm STORE ID…",
+		SuggestFor: []string{"accept", "approve"},
+		Short:      "Confirm labels that wait for a second look: they count from now on",
+		Example: `  nextbatch campaign confirm c.db s017 --reason 'measured twice'
+  nextbatch campaign confirm c.db @checked.txt`,
+		Long: `A label that was far from what was expected when it was told waits: it is in the
+history, but nothing learns from it and no estimate uses it. Look at it again. If it is
+right, confirm it; if it is wrong, tell the right one with 'nextbatch campaign tell
+--correct', or undo or retire it. 'nextbatch campaign status' lists what waits.
+
+All that waits of the rows is confirmed; a row of which nothing waits stays as it is.
+Rows are named by their ids, @FILE with one id per line, or a batch file: @batch.csv.`,
+	}, "confirmed", func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error) {
+		return c.Confirm(ctx, r.by(), ids, r.reason)
+	})
+}
+
+// mostWaiting is how many labels are listed that wait or look wrong.
+const mostWaiting = 10
+
+// warnWaiting warns of labels that wait for a second look.
+func (f *campaignFlags) warnWaiting(address string, list []campaign.Waiting) {
+	if len(list) == 0 {
+		return
+	}
+	for _, w := range list[:min(mostWaiting, len(list))] {
+		f.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, waitingText(w)))
+	}
+	if more := len(list) - mostWaiting; more > 0 {
+		f.progress.warn(fmt.Sprintf("%s for a second look", words.Count(more, "more label waits", "more labels wait")))
+	}
+	f.progress.say("%s", whatToDo(address, list))
+}
+
+// warnUnlikely warns of labels that a table came with and that are far from the others.
+func (f *campaignFlags) warnUnlikely(address string, list []campaign.Waiting) {
+	if len(list) == 0 {
+		return
+	}
+	for _, w := range list[:min(mostWaiting, len(list))] {
+		f.progress.warn(fmt.Sprintf("the label of row %q looks like a slip: %s", w.ID, waitingText(w)))
+	}
+	if more := len(list) - mostWaiting; more > 0 {
+		f.progress.warn(fmt.Sprintf("%s like a slip", words.Count(more, "more label looks", "more labels look")))
+	}
+	f.progress.say("the campaign counts and learns from such labels; if one is wrong, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
+}
+
+// waitingText is why a label waits, after the name of its target.
+func waitingText(w campaign.Waiting) string { return w.Target + " " + w.Why }
+
+// whatToDo explains how to confirm and how to correct labels that wait.
+func whatToDo(address string, list []campaign.Waiting) string {
+	store, id := words.Argument(addressText(address)), words.Argument(list[0].ID)
+	return fmt.Sprintf("nothing learns from such a label before it is confirmed or corrected: 'nextbatch campaign confirm %s %s' if it is right, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one otherwise", store, id, store)
+}
+
+// waitingFacts are the lines of a status about labels that wait.
+func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
+	if len(list) == 0 {
+		return nil
+	}
+	text := "1 label has waited for a second look for %s; nothing learns from it before it is confirmed or corrected"
+	if n := len(list); n > 1 {
+		text = strconv.Itoa(n) + " labels wait for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected"
+	}
+	lines = append(lines, fmt.Sprintf(text, ageText(now.Sub(list[0].Since))))
+	for _, w := range list[:min(mostWaiting, len(list))] {
+		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person), waitingText(w)))
+	}
+	if more := len(list) - mostWaiting; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more; --json lists all", more))
+	}
+	return lines
+}
+
+func byText(person string) string {
+	if person == "" {
+		return ""
+	}
+	return " by " + person
+}
+
+// ageText is a time that has passed, in its largest unit.
+func ageText(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	}
+	return "a minute"
+}
+
+// countsText is how many rows have each status; rows that wait are named where there are any.
+func countsText(c campaign.Counts) string {
+	waiting := ""
+	if c.Waiting > 0 {
+		waiting = fmt.Sprintf("%d waiting, ", c.Waiting)
+	}
+	return fmt.Sprintf("%d open, %d asked, %d labelled, %s%d failed, %d retired", c.Open, c.Asked, c.Labelled, waiting, c.Failed, c.Retired)
+}

@@ -1,0 +1,39 @@
+import { useState } from 'preact/hooks'
+import { api, newKey, problemText } from '../api'
+import { readLabels } from '../labels'
+import type { Told } from '../types'
+import { LabelFields } from './labelfields'
+import { Modal } from './modal'
+
+export interface Correction { campaign: string; id: string; targets: string[]; values: Record<string, number | null> }
+
+/** Replaces the label of a row. Targets whose field is empty keep theirs. */
+export function CorrectForm({ of, done, cancel }: { of: Correction; done: (told: Told, values: Record<string, number>) => void; cancel: () => void }) {
+  const [texts, setTexts] = useState(() => Object.fromEntries(of.targets.map(t => [t, of.values[t] === null || of.values[t] === undefined ? '' : String(of.values[t])])))
+  const [fault, setFault] = useState('')
+  const [busy, setBusy] = useState(false)
+  const save = async (event: Event) => {
+    event.preventDefault()
+    if (busy) return
+    const read = readLabels(of.targets, texts)
+    if ('fault' in read) { setFault(read.fault); return }
+    setBusy(true)
+    try {
+      done(await api.correct(of.campaign, of.id, read.values, newKey()), read.values)
+    } catch (e) {
+      setFault(problemText(e))
+      setBusy(false)
+    }
+  }
+  return (
+    <form class="stack" onSubmit={save} noValidate>
+      <LabelFields name="correction" targets={of.targets} texts={texts} fault={fault} change={t => { setTexts(t); setFault('') }} />
+      <p class="faint small">The number replaces the one before, which stays in the history.</p>
+      <div class="line"><button type="submit" class="primary" disabled={busy}>Save the correction <kbd>Enter</kbd></button><button type="button" onClick={cancel}>Cancel</button></div>
+    </form>
+  )
+}
+
+export function CorrectDialog({ of, close, done }: { of: Correction; close: () => void; done: (told: Told, values: Record<string, number>) => void }) {
+  return <Modal title={`Correct ${of.id}`} close={close}><CorrectForm of={of} done={done} cancel={close} /></Modal>
+}
