@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/explain"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -331,17 +332,13 @@ func predictedText(targets []TargetResult, i int) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {
 		one := t.Predictions[i]
-		values := []float64{float64(one.Value)}
+		texts[k] = words.Number(float64(one.Value))
 		if one.Low != nil {
-			values = append(values, float64(*one.Low), float64(*one.High))
+			value, low, high := words.Interval(float64(one.Value), float64(*one.Low), float64(*one.High))
+			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", value, low, high, 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
-		written := explain.Numbers(values...)
-		texts[k] = written[0]
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]
-		}
-		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")

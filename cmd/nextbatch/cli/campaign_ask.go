@@ -166,7 +166,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		if err := a.write(ctx, c, b); err != nil {
 			return err
 		}
-		a.progress.say("%d rows written to %s", len(b.Rows), a.out)
+		a.progress.say("%s written to %s", words.Count(len(b.Rows), "row", "rows"), a.out)
 	}
 	if a.json {
 		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
@@ -223,7 +223,7 @@ func modelWord(kind learner.Kind) string {
 // askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
 	word := modelWord(b.Learner)
-	model := fmt.Sprintf("by a %s with %d labels", word, b.Trained)
+	model := fmt.Sprintf("by a %s with %s", word, words.Count(b.Trained, "label", "labels"))
 	switch {
 	case b.Model == "":
 		model = fmt.Sprintf("without a %s, as too few rows have a label for one", word)
@@ -236,7 +236,7 @@ func askedHow(b *campaign.Batch) string {
 			audits++
 		}
 	}
-	return fmt.Sprintf("ask %d (event %d): %d rows by %s, %s; %s; %s%s", b.Ask, b.Seq, len(b.Rows), b.Spec, model,
+	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, words.Count(len(b.Rows), "row", "rows"), b.Spec, model,
 		words.Count(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
 }
 
@@ -292,7 +292,7 @@ func printAsked(out io.Writer, b *campaign.Batch) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "pick\tid\tscore\treason")
 	for i, row := range b.Rows {
-		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, shown(row.ID), float64(b.Result.Scores[i]), shown(b.Result.Reasons[i]))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, shown(row.ID), words.Number(float64(b.Result.Scores[i])), shown(b.Result.Reasons[i]))
 	}
 	return w.Flush()
 }
@@ -357,7 +357,7 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 		for _, w := range predicted.Warnings {
 			p.progress.warn(w)
 		}
-		p.progress.say("%d open rows, by a %s with %d labels", len(predicted.Rows), modelWord(predicted.Learner), predicted.Trained)
+		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"), modelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
 		for i, how := range predicted.Intervals {
 			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
 		}

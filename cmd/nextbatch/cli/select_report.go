@@ -124,7 +124,7 @@ func printBatch(out io.Writer, r *nextbatch.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "pick\tid\tscore\treason")
 	for i, id := range r.IDs {
-		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, shown(id), float64(r.Scores[i]), shown(r.Reasons[i]))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, shown(id), words.Number(float64(r.Scores[i])), shown(r.Reasons[i]))
 	}
 	return w.Flush()
 }
