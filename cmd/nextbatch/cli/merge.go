@@ -23,8 +23,8 @@ import (
 // merging is a run of merge.
 type merging struct {
 	columns  columnFlags
-	filled   formatFlags  // of the batch files
-	style    source.Style // of the table
+	filled   formatFlags   // of the batch files
+	style    dataset.Style // of the table
 	out      string
 	accept   bool
 	json     bool
@@ -73,11 +73,14 @@ file keeps it. Correct it there, or merge again with --accept if it is right.
 
 --out may be the table itself, which is replaced only once the new file is
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
-file has the separator, the decimal mark and the line ends of the table, in UTF-8.
+file has the separator, the decimal mark and the line ends of the table, in UTF-8. A
+workbook (.xlsx) is written anew and has one sheet, with the values of the table, in
+which the target column is coloured; a workbook that has formulas or several sheets is
+not replaced.
 
-The separator of fields and the decimal mark are detected for each text file
-separately, so Excel may have saved the batch with ; and decimal commas. Where that
-fails, --sep and the like describe the table, --filled-sep and the like the batch files.`,
+How a text file is written is detected for each file separately, so Excel may have
+saved the batch with ; and decimal commas. Where that fails, --sep and the like describe
+the table, --filled-sep and the like the batch files.`,
 	}
 	f := c.Flags()
 	m.columns.registerTarget(c)
@@ -97,17 +100,20 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	defer m.columns.memory.begin()()
-	var err error
-	if m.columns.format, m.style, err = m.columns.format.guessed(path); err != nil {
-		return err
-	}
 	table, err := m.columns.read(ctx, path, true)
 	if err != nil {
 		return err
 	}
+	m.style = table.Origin().Style
+	m.progress.reportOrigin(path, table)
 	if m.columns.id != "" {
 		if _, err := table.Column(m.columns.id); err != nil {
 			return dataError{errorf("%s: %w", path, err)}
+		}
+	}
+	if file, _ := splitArray(path); isWorkbook(path) && sameFile(file, m.out) {
+		if err := source.CheckRewrite(ctx, file); err != nil {
+			return dataError{err}
 		}
 	}
 	written, err := m.asWritten(ctx, path, table)
@@ -119,6 +125,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		if err != nil {
 			return err
 		}
+		m.progress.reportOrigin(from, batch)
 		predicted, err := readForecasts(ctx, from)
 		if err != nil {
 			return err
@@ -244,15 +251,16 @@ func (m *merging) check(path string, filled []string) error {
 }
 
 // asWritten is the table as it will be written: in text with the spelling of its cells,
-// otherwise with columns of the kinds that the file has, ids too.
+// otherwise with columns of the kinds that the file has, ids too. What text and workbooks hold becomes numbers where that
+// loses nothing (withNumbers).
 func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
 	opts, err := m.columns.format.options()
 	if err != nil {
 		return nil, err
 	}
-	text := isText(path)
+	text := isText(path) || isWorkbook(path)
 	if text {
-		opts.Missing = []string{} // they keep their spelling
+		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding // cells keep their spelling
 	}
 	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
 	declared, kind := t.Names(), dataset.KindText
@@ -266,6 +274,9 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	if err != nil {
 		return nil, dataError{err}
 	}
+	if text && !isText(m.out) {
+		return withNumbers(written, t)
+	}
 	return written, nil
 }
 
@@ -278,7 +289,7 @@ func isText(path string) bool {
 // write writes the table, text as it was written before.
 func (m *merging) write(path string, t *dataset.Table) error {
 	if !isText(m.out) {
-		return source.WriteFile(m.out, t)
+		return source.WriteToFill(m.out, t, m.columns.targets(t.Names())...)
 	}
 	if !strings.EqualFold(filepath.Ext(strings.TrimSuffix(path, ".gz")), filepath.Ext(strings.TrimSuffix(m.out, ".gz"))) {
 		m.style.Delimiter = 0
@@ -290,9 +301,9 @@ func (m *merging) write(path string, t *dataset.Table) error {
 func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
 	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	if err != nil {
-		return labels, dataError{errorf("%s: %w", path, err)}
+		return labels, dataError{errorf("%s: %w", path, filled.Placed(err, m.columns.id))}
 	}
-	if m.columns.format.decimal == "," {
+	if m.style.Decimal == ',' {
 		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
 	}
 	return labels, nil

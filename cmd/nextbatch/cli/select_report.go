@@ -39,7 +39,7 @@ func (s *selecting) write(r *nextbatch.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := source.WriteFile(s.out, t); err != nil {
+	if err := source.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
 		return err
 	}
 	s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
@@ -82,7 +82,11 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 	for _, target := range s.request.TargetColumns {
 		columns = append(columns, dataset.NewNumeric(target, empty...))
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(s.candidates().Origin().Style), nil
 }
 
 // ownName is the name of a column that is not one of the input's.
