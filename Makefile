@@ -99,6 +99,10 @@ picture: ## Draw docs/demo.png, the picture in the README, again.
 	go run ./cmd/nextbatch demo --out $(DIST)/demo
 	cp $(DIST)/demo/nextbatch-demo.png docs/demo.png
 
+.PHONY: page-pictures
+page-pictures: ## Draw docs/page-*.png, the pages that commands write, from real data; needs chromium and ../shared.
+	NEXTBATCH_REQUIRE_CHROMIUM=1 NEXTBATCH_REQUIRE_SHARED=1 go test ./cmd/nextbatch/cli -count=1 -run '^TestPictures$$' -timeout 30m -pictures '$(CURDIR)/docs'
+
 .PHONY: install
 install: ## Install the static binary into Go's bin folder and, on Linux, nextbatch-hpc, which uses GPUs and MPI.
 	CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' ./cmd/nextbatch $(if $(filter linux,$(shell go env GOOS)),./cmd/nextbatch-hpc)

@@ -23,8 +23,8 @@ import (
 // merging is a run of merge.
 type merging struct {
 	columns  columnFlags
-	filled   formatFlags  // of the batch files
-	style    source.Style // of the table
+	filled   formatFlags   // of the batch files
+	style    dataset.Style // of the table
 	out      string
 	accept   bool
 	json     bool
@@ -78,9 +78,9 @@ workbook (.xlsx) is written anew and has one sheet, with the values of the table
 which the target column is coloured; a workbook that has formulas or several sheets is
 not replaced.
 
-The separator of fields and the decimal mark are detected for each text file
-separately, so Excel may have saved the batch with ; and decimal commas. Where that
-fails, --sep and the like describe the table, --filled-sep and the like the batch files.`,
+How a text file is written is detected for each file separately, so Excel may have
+saved the batch with ; and decimal commas. Where that fails, --sep and the like describe
+the table, --filled-sep and the like the batch files.`,
 	}
 	f := c.Flags()
 	m.columns.registerTarget(c)
@@ -100,14 +100,12 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	defer m.columns.memory.begin()()
-	var err error
-	if m.columns.format, m.style, err = m.columns.format.guessed(path); err != nil {
-		return err
-	}
 	table, err := m.columns.read(ctx, path, true)
 	if err != nil {
 		return err
 	}
+	m.style = table.Origin().Style
+	m.progress.reportOrigin(path, table)
 	if m.columns.id != "" {
 		if _, err := table.Column(m.columns.id); err != nil {
 			return dataError{errorf("%s: %w", path, err)}
@@ -127,6 +125,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		if err != nil {
 			return err
 		}
+		m.progress.reportOrigin(from, batch)
 		predicted, err := readForecasts(ctx, from)
 		if err != nil {
 			return err
@@ -261,7 +260,8 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	}
 	text := isText(path) || isWorkbook(path)
 	if text {
-		opts.Missing = []string{} // they keep their spelling
+		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding // cells keep their spelling
+		opts.Lenient = true                                                                           // the file lacks the marks of censored values
 	}
 	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
 	declared, kind := t.Names(), dataset.KindText
@@ -302,12 +302,33 @@ func (m *merging) write(path string, t *dataset.Table) error {
 func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
 	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	if err != nil {
-		return labels, dataError{errorf("%s: %w", path, err)}
+		return labels, dataError{unfilled(path, filled.Placed(err, m.columns.id))}
 	}
-	if m.columns.format.decimal == "," {
+	if m.style.Decimal == ',' {
 		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
 	}
 	return labels, nil
+}
+
+// unfilled reports all rows of a batch file that are wrong.
+func unfilled(path string, err error) error {
+	const most = 20
+	joined, several := err.(interface{ Unwrap() []error })
+	if !several {
+		return errorf("%s: %w", path, err)
+	}
+	wrong := joined.Unwrap()
+	if len(wrong) == 1 {
+		return errorf("%s: %w", path, wrong[0])
+	}
+	list := []error{errorf("%s: %d lines are wrong; nothing was written", path, len(wrong))}
+	for _, err := range wrong[:min(most, len(wrong))] {
+		list = append(list, errorf("%s: %w", path, err))
+	}
+	if len(wrong) > most {
+		list = append(list, errorf("… and %s", words.Count(len(wrong)-most, "further line", "further lines")))
+	}
+	return errors.Join(list...)
 }
 
 func countLabels(t *dataset.Table, target string) int { return len(labelsOf(t, target)) }
