@@ -445,9 +445,18 @@ func (l *loop) askAhead(ctx context.Context) error {
 	go func() {
 		defer cancel()
 		batch, err := l.c.Ask(asking, By{Person: l.Person}, a)
-		l.asked <- askOutcome{batch, err}
+		l.asked <- askOutcome{batch, causeOf(asking, err)}
 	}()
 	return nil
+}
+
+// causeOf returns the error of a context that has ended in place of what follows from it: a store may report only that its
+// transaction is over.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // endEnough ends a run that has its labels, together with those of rows that are out with others.

@@ -107,7 +107,7 @@ func Wrap(text string, width int) []string {
 }
 
 // Nearest returns the name that was probably meant by another one: it differs in upper and lower case, in blanks and
-// the like, or in a letter or two. It is empty if there is none.
+// the like, in a unit in brackets, or in a letter or two. It is empty if there is none.
 func Nearest(name string, names []string) string {
 	plain := func(text string) string {
 		return strings.Map(func(r rune) rune {
@@ -122,7 +122,8 @@ func Nearest(name string, names []string) string {
 		if plain(other) == plain(name) {
 			return other
 		}
-		if d := distance(plain(name), plain(other)); d < fewest && d < len(other) {
+		bare, _, _ := strings.Cut(strings.Replace(plain(other), "[", "(", 1), "(")
+		if d := min(distance(plain(name), plain(other)), distance(plain(name), bare)); d < fewest && d < len(bare) {
 			best, fewest = other, d
 		}
 	}
