@@ -253,13 +253,18 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 func (r *replay) usual() string { return nextbatch.DefaultSpec(r.Learner, r.Data.X.Rows) }
 
 // recommend names a method and a batch size. Where the labels do not decide, it is the
-// usual method of the learner, which was nowhere much worse than random selection.
+// usual method of the learner, which was nowhere much worse than random selection, or the most promising one if that
+// was not tried.
 func (a *Advice) recommend(usual string) {
 	switch a.Verdict {
 	case Beats:
 		a.Method = a.Spec
 	case Unclear:
-		a.Method = usual
+		tried := a.Comparison.Methods
+		a.Method = slices.MaxFunc(tried, func(x, y Gain) int { return cmp.Compare(x.Reduction.Value, y.Reduction.Value) }).Spec
+		if slices.ContainsFunc(tried, func(g Gain) bool { return g.Spec == usual }) {
+			a.Method = usual
+		}
 	default:
 		a.Method, a.BatchBy = randomSpec, "random selection works with any batch size"
 		return

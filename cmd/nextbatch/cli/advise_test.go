@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"html"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,7 @@ func TestAdvise(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "advice.html")
 	text, _ := must(t, exitOK, append(args, "--report", page)...)
-	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Replay on the labelled rows") || !strings.Contains(string(raw), sentence(r.Answer)) {
+	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Replay on the labelled rows") || !strings.Contains(html.UnescapeString(string(raw)), sentence(r.Answer)) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
 	for _, want := range []string{sentence(r.Answer), sentence(r.Because), "RMSE/MAE", "Compared with random", "90 % interval", r.Spec} {
