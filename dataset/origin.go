@@ -80,9 +80,9 @@ func (t *Table) Origin() Origin {
 func (t *Table) SetOrigin(o Origin) { t.origin = &o }
 
 // WrittenLike makes the table one that is written as another one was: with the same separator of
-// fields and decimal mark.
+// fields, decimal mark and encoding, as far as writers keep it.
 func (t *Table) WrittenLike(other Style) *Table {
-	t.origin = &Origin{Style: Style{Delimiter: other.Delimiter, Decimal: other.Decimal}}
+	t.origin = &Origin{Style: Style{Delimiter: other.Delimiter, Decimal: other.Decimal, Mark: other.Mark, Encoding: other.Encoding}}
 	return t
 }
 

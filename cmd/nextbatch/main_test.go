@@ -95,7 +95,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "says": says, "windows": windows, "table": table, "shifted": shifted, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
+			"code": code, "says": says, "windows": windows, "excel": excel, "table": table, "shifted": shifted, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "scribble": scribble, "newer": newer,
 		},
 		Condition:           condition(t),
@@ -161,6 +161,21 @@ func windows(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 2)
 	text := "\ufeff" + strings.ReplaceAll(ts.ReadFile(args[1]), "\n", "\r\n")
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// excel writes a text as Excel in Western Europe saves it, in windows-1252, with further arguments at the ends of the
+// lines after the header.
+func excel(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args[:2], 2)
+	lines := strings.Split(strings.TrimSpace(strings.TrimPrefix(ts.ReadFile(args[1]), "\ufeff")), "\n")
+	for i, label := range args[2:] {
+		lines[i+1] += label
+	}
+	var saved []byte
+	for _, r := range strings.Join(lines, "\r\n") + "\r\n" {
+		saved = append(saved, byte(r)) // the letters of the scripts have the same codes there
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), saved, 0o600))
 }
 
 func wantCode(ts *testscript.TestScript, want string, err error) {

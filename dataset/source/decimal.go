@@ -251,6 +251,10 @@ func (g *guesser) spellNumbers(body []sampled, columns int) {
 			decimal = g.style.Decimal
 		}
 		n := s.numeralsWith(decimal)
+		if g.stored && decimal == '.' && s.comma > 0 {
+			typed := s.numeralsWith(',')
+			n = numerals{decimal: '.', typed: &typed}
+		}
 		if g.opts.Thousands != 0 {
 			n.thousands = g.opts.Thousands
 		}
@@ -260,7 +264,7 @@ func (g *guesser) spellNumbers(body []sampled, columns int) {
 		if n.thousands != 0 && g.style.Thousands == 0 {
 			g.style.Thousands = n.thousands
 		}
-		if n.decimal != '.' || n.thousands != 0 {
+		if n.decimal != '.' || n.thousands != 0 || n.typed != nil {
 			g.spelled[j] = &n
 		}
 	}

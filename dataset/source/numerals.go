@@ -10,8 +10,9 @@ import (
 // programs write them.
 type numerals struct {
 	decimal   byte
-	thousands byte   // 0 if digits are not grouped
-	plain     []byte // scratch
+	thousands byte      // 0 if digits are not grouped
+	typed     *numerals // of numbers that people typed as text, such as <0,5, beside numbers that a workbook stores; nil if they are alike
+	plain     []byte    // scratch
 }
 
 // checkNumerals rejects marks that numbers cannot have.
@@ -35,10 +36,15 @@ func (n *numerals) number(field []byte) (float64, bool) {
 	if n == nil {
 		return wholeNumber(field)
 	}
-	if !n.rewrite(field) {
-		return 0, false
+	if n.rewrite(field) {
+		if v, ok := wholeNumber(n.plain); ok {
+			return v, true
+		}
 	}
-	return wholeNumber(n.plain)
+	if n.typed != nil {
+		return n.typed.number(field)
+	}
+	return 0, false
 }
 
 // rewrite writes a number as programs do. Separators must lie between groups of

@@ -99,7 +99,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 // decimal mark are those of the table's origin, if it has one.
 func WriteCSV(w io.Writer, t *dataset.Table) error {
 	own := t.Origin()
-	s := dataset.Style{Delimiter: ',', Decimal: own.Decimal}
+	s := dataset.Style{Delimiter: ',', Decimal: own.Decimal, Mark: own.Mark, Encoding: own.Encoding}
 	if own.Delimiter == ';' || own.Delimiter == '|' {
 		s.Delimiter = own.Delimiter
 	}
@@ -107,12 +107,12 @@ func WriteCSV(w io.Writer, t *dataset.Table) error {
 }
 
 func writeTSV(w io.Writer, t *dataset.Table) error {
-	return writeText(w, t, dataset.Style{Delimiter: '\t', Decimal: t.Origin().Decimal})
+	return writeText(w, t, dataset.Style{Delimiter: '\t', Decimal: t.Origin().Decimal, Mark: t.Origin().Mark, Encoding: t.Origin().Encoding})
 }
 
 func writeText(w io.Writer, t *dataset.Table, s dataset.Style) error {
 	to := bufio.NewWriterSize(w, bufferSize)
-	if s.Mark {
+	if s.Mark || s.Encoding != "" && s.Encoding != "utf-8" { // so that Excel, which wrote the table, sees that this is UTF-8
 		to.WriteString(marks[0].bytes)
 	}
 	writeRow(to, headerOf(t, s), s)
