@@ -10,6 +10,7 @@ export interface Added {
 }
 
 export interface Advice {
+  audits?: number
   because: string
   verdict: 'stop' | 'go on' | 'too early to tell'
 }
@@ -233,6 +234,7 @@ export interface Forecast {
   labels: Interval
   metric: 'rmse' | 'mae' | 'q95'
   more: Interval
+  rows: number
   wanted: number
 }
 
