@@ -20,7 +20,7 @@ export function Why({ w }: { w: Waiting }) {
 export function Doubtful({ list, children }: { list: Waiting[]; children: ComponentChildren }) {
   return (
     <div class="doubtful">
-      <p class="small">Waits for a second look. Nothing learns from it before.</p>
+      <p class="small">Waits for a second look. Nothing learns from it until somebody confirms or corrects it.</p>
       {list.map(w => <Why key={`${w.event} ${w.target}`} w={w} />)}
       <div class="line">{children}</div>
     </div>

@@ -195,7 +195,7 @@ function Deeds({ deeds, campaign, undo, correct, confirm }: {
           <li key={d.event}>
             <p><strong class="id">{d.row.id}</strong>{d.corrected && <span class="tag">corrected</span>}{d.confirmed && <span class="tag">confirmed</span>}</p>
             {d.failed !== undefined && <p>Failed{d.failed !== 'failed' && `: ${d.failed}`}</p>}
-            {d.values && Object.entries(d.values).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
+            {d.values && Object.entries(d.values).filter(([t]) => !d.waiting?.some(w => w.target === t)).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
             {d.waiting && d.waiting.length > 0 && (
               <Doubtful list={d.waiting}>
                 <button type="button" aria-label={`${d.row.id} is right`} onClick={() => { void confirm(d) }}>It is right{i === 0 && <> <kbd>Alt R</kbd></>}</button>

@@ -156,8 +156,8 @@ function ForecastFigure({ t, unit }: { t: TargetStanding; unit: string }) {
   return (
     <div class="card figure">
       <dt>Labels for {metricWords[f.metric]} below {number(f.wanted)} {unit}</dt>
-      <dd class={f.labels.value === null && !reached ? 'big muted' : 'big'}>{reached ? 'Reached' : f.labels.value === null ? 'May be out of reach' : <>about {rounded(f.labels.value)}</>}</dd>
-      {!reached && <dd class="faint">{f.labels.low === null ? 'as far as these rows show' : <>{limits(f.labels, rounded)} in total{f.labels.high === null && ', perhaps never'}</>}</dd>}
+      <dd class={f.labels.value === null && !reached ? 'big muted' : 'big'}>{reached ? 'Reached' : f.labels.low === null ? 'More than the table has' : f.labels.value === null ? limits(f.labels, rounded) : <>about {rounded(f.labels.value)}</>}</dd>
+      {!reached && <dd class="faint">{f.labels.low === null ? many(f.rows, 'row') : <>{f.labels.value !== null && limits(f.labels, rounded)} in total{f.labels.high === null && `, perhaps more than the ${many(f.rows, 'row')} of the table`}</>}</dd>}
       {f.cost && f.cost.value !== null && <dd class="faint">{number(f.cost.value)} more cost ({limits(f.cost)})</dd>}
     </div>
   )
@@ -202,7 +202,7 @@ function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopR
   return (
     <>
       <LearningCurve standing={t} unit={unit} wanted={rule.measure === 'rmse' ? rule.below : null} />
-      {next && next.value !== null && <p class="small">The next batch is expected to lower the RMSE by {percent(next.value)} ({limits(next, percent)}).</p>}
+      {next && next.value !== null && <p class="small">A tenth more labels are expected to lower the RMSE by {percent(next.value)} ({limits(next, percent)}).</p>}
       <details class="small">
         <summary>The numbers behind the curve</summary>
         <div class="scroll" tabIndex={0} role="group" aria-label="The numbers behind the curve">
