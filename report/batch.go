@@ -1,21 +1,27 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Batch holds the contents of a page about one selected batch. The caller
 // supplies everything in the reader's terms: row names, units of the labels.
 type Batch struct {
 	Title    string
-	Intro    []string // paragraphs
-	Facts    []Fact   // what was run, on which rows, with which settings
-	Errors   []Fact   // expected prediction errors
+	Intro    []string  // paragraphs
+	Next     []Step    // what the reader does with the batch
+	First    []*Figure // shown above the batch, with the map beside them
+	Facts    []Fact    // what was run, on which rows, with which settings
+	Errors   []Fact    // expected prediction errors
 	Warnings []string
 	Inputs   []string    // names of the input columns
 	Targets  []string    // names of the targets, if there are several
@@ -28,7 +34,7 @@ type Batch struct {
 	Blend   bool // the predictions are those of a blend, not of networks alone
 }
 
-// Fact is a row of a two-column table.
+// Fact is a name and a value: a row of a two-column table.
 type Fact struct{ Name, Value string }
 
 // BatchPick is one row of the batch. An unknown number is NaN.
@@ -36,11 +42,23 @@ type BatchPick struct {
 	ID          string
 	Row         int      // in the input
 	Inputs      []string // values, as in the table, one for each of Batch.Inputs
+	Apart       []string // names of the inputs in which it differs from other rows
 	Score       float64
-	Prediction  float64   // of the label
-	Others      []float64 // predictions of the targets after the first
-	Uncertainty float64   // of the prediction; that of a typical held-out row is 1
+	Predictions []Predicted // of the label; one for each of several targets
+	Uncertainty float64     // of the prediction; that of a typical held-out row is 1
+	Short       string      // the reason in a few words
 	Reason      string
+}
+
+// Predicted is a prediction and its interval, whose ends are NaN if there is none.
+type Predicted struct{ Value, Low, High float64 }
+
+// cell shows the prediction with its interval.
+func (p Predicted) cell() Cell {
+	if math.IsNaN(p.Value) || math.IsNaN(p.Low) {
+		return significant(p.Value)
+	}
+	return Cell{number: true, value: p.Value, text: words.Estimate(p.Value, p.Low, p.High)}
 }
 
 // BatchMap holds the positions of rows along the first two principal directions
@@ -54,15 +72,34 @@ type BatchMap struct {
 // Page lays out the batch as a page.
 func (b *Batch) Page() *Page {
 	p := &Page{Title: b.Title, Intro: b.Intro, Warnings: b.Warnings}
+	figures := b.figures()
+	if len(b.First) > 0 {
+		first := Section{Title: "What labels buy, and where the picks lie", Figures: b.First}
+		if b.Map != nil {
+			first.Figures, figures = append(first.Figures, figures[0]), figures[1:]
+		}
+		p.Sections = append(p.Sections, first)
+	}
+	if len(b.Next) > 0 {
+		p.Sections = append(p.Sections, Section{Title: "What to do next", Steps: b.Next})
+	}
 	p.Sections = append(p.Sections, Section{Title: "The batch", Tables: []*Table{b.table()}})
-	if figures := b.figures(); len(figures) > 0 {
-		p.Sections = append(p.Sections, Section{Title: "Where the picks lie", Figures: figures})
+	if len(figures) > 0 {
+		p.Sections = append(p.Sections, Section{Title: b.figuresTitle(), Figures: figures})
 	}
 	if len(b.Errors) > 0 {
 		p.Sections = append(p.Sections, Section{Title: "Predicted errors", Tables: []*Table{factTable(b.Errors)}})
 	}
 	p.Sections = append(p.Sections, Section{Title: "The run", Tables: []*Table{factTable(b.Facts)}})
 	return p
+}
+
+// figuresTitle is that of the figures below the batch.
+func (b *Batch) figuresTitle() string {
+	if b.Map != nil && len(b.First) == 0 {
+		return "Where the picks lie"
+	}
+	return "Pick by pick"
 }
 
 func factTable(facts []Fact) *Table {
@@ -73,53 +110,104 @@ func factTable(facts []Fact) *Table {
 	return t
 }
 
-// maxInputs is the most input columns that the table of the batch shows.
-const maxInputs = 12
+const (
+	mostInputs  = 3  // input columns of the table of the batch; a click shows the others
+	mostTargets = 2  // columns of predictions
+	tipInputs   = 12 // inputs that a tip shows
+)
 
 // table has one row per pick, and only the columns for which there are numbers.
 func (b *Batch) table() *Table {
-	predicted := b.hasFinite(func(p BatchPick) float64 { return p.Prediction })
-	inputs := b.Inputs[:min(len(b.Inputs), maxInputs)]
-	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}},
-		Note: "In pick order. Click a heading to sort; point at a row to find it in the figures. Row counts from 0 in the input."}
-	if len(inputs) < len(b.Inputs) {
-		t.Note += fmt.Sprintf(" The first %d of %d inputs are shown.", len(inputs), len(b.Inputs))
+	shown, targets := b.shownInputs(), min(b.predicted(), mostTargets)
+	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}}, Fit: true,
+		Note: "In pick order. Click a reason for all that is known about a pick, and a heading to sort; point at a row to find it in the figures."}
+	if len(shown) < len(b.Inputs) {
+		t.Note += fmt.Sprintf(" Shown are %d of %d inputs: those that set the picks apart from other rows most often.", len(shown), len(b.Inputs))
 	}
-	for _, name := range inputs {
-		t.Columns = append(t.Columns, Column{Head: name})
+	for _, column := range shown {
+		t.Columns = append(t.Columns, Column{Head: b.Inputs[column]})
 	}
-	if predicted {
-		t.Columns = append(t.Columns, b.predictionColumns()...)
+	for k := range targets {
+		t.Columns = append(t.Columns, Column{Head: b.predictionHead(k)})
 	}
-	t.Columns = append(t.Columns, Column{Head: "reason"}, Column{Head: "score"}, Column{Head: "row"})
+	t.Columns = append(t.Columns, Column{Head: "reason"})
 	for i, p := range b.Picks {
 		cells := []Cell{Count(i + 1), Text(p.ID)}
-		for column := range inputs {
+		for _, column := range shown {
 			cells = append(cells, b.inputCell(i, column))
 		}
-		if predicted {
-			cells = append(cells, significant(p.Prediction), significant(p.Uncertainty))
-			for _, v := range p.Others {
-				cells = append(cells, significant(v))
-			}
+		for k := range targets {
+			cells = append(cells, p.Predictions[k].cell())
 		}
-		cells = append(cells, Text(p.Reason), significant(p.Score), Count(p.Row))
-		t.Rows = append(t.Rows, Row{Cells: cells, key: pickKey(i)})
+		t.Rows = append(t.Rows, Row{Cells: append(cells, b.reasonCell(i, shown, targets)), key: pickKey(i)})
 	}
 	return t
 }
 
-// predictionColumns are the columns of the predictions, each with the name of its target if
-// there are several.
-func (b *Batch) predictionColumns() []Column {
+// predicted is the number of targets that all picks have predictions of.
+func (b *Batch) predicted() int {
+	if len(b.Picks) == 0 {
+		return 0
+	}
+	return len(b.Picks[0].Predictions)
+}
+
+// predictionHead is the heading of the predictions of a target.
+func (b *Batch) predictionHead(target int) string {
 	if len(b.Targets) < 2 {
-		return []Column{{Head: "prediction"}, {Head: "uncertainty"}}
+		return "prediction"
 	}
-	columns := []Column{{Head: "prediction of " + b.Targets[0]}, {Head: "uncertainty of " + b.Targets[0]}}
-	for _, name := range b.Targets[1:] {
-		columns = append(columns, Column{Head: "prediction of " + name})
+	return "prediction of " + b.Targets[target]
+}
+
+// shownInputs returns the inputs that the most picks differ in from other rows, in
+// the order of the table.
+func (b *Batch) shownInputs() []int {
+	times := map[string]int{}
+	for _, p := range b.Picks {
+		for _, name := range p.Apart {
+			times[name]++
+		}
 	}
-	return columns
+	list := make([]int, len(b.Inputs))
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, func(i, k int) int { return cmp.Compare(times[b.Inputs[k]], times[b.Inputs[i]]) })
+	list = list[:min(len(list), mostInputs)]
+	slices.Sort(list)
+	return list
+}
+
+// reasonCell is the short reason, and on click what the other columns do not show.
+func (b *Batch) reasonCell(pick int, shown []int, targets int) Cell {
+	p := b.Picks[pick]
+	c := Text(p.Short)
+	if p.Reason != p.Short {
+		c.more = p.Reason
+	}
+	if c.text == "" {
+		c.text, c.more = p.Reason, ""
+	}
+	add := func(name, value string) { c.rest = append(c.rest, Fact{name, value}) }
+	for column, name := range b.Inputs {
+		if !slices.Contains(shown, column) {
+			add(name, b.inputCell(pick, column).text)
+		}
+	}
+	for k := targets; k < len(p.Predictions); k++ {
+		add(b.predictionHead(k), p.Predictions[k].cell().text)
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"uncertainty", p.Uncertainty}, {"score", p.Score}} {
+		if !math.IsNaN(f.value) {
+			add(f.name, significant(f.value).text)
+		}
+	}
+	add("row (from 0)", strconv.Itoa(p.Row))
+	return c
 }
 
 // inputCell shows the value of an input as the table has it; a column of numbers
@@ -147,27 +235,21 @@ func pickKey(i int) string { return "pick-" + strconv.Itoa(i+1) }
 func (b *Batch) pickTip(i int) string {
 	p := b.Picks[i]
 	lines := []string{fmt.Sprintf("pick %d: %s", i+1, p.ID)}
-	for column, name := range b.Inputs[:min(len(b.Inputs), maxInputs)] {
+	for column, name := range b.Inputs[:min(len(b.Inputs), tipInputs)] {
 		lines = append(lines, clip(name, longestLabel)+" "+clip(p.Inputs[column], longestLabel))
 	}
-	if !math.IsNaN(p.Prediction) {
-		lines = append(lines, fmt.Sprintf("predicted %s, uncertainty %s", significant(p.Prediction).text, significant(p.Uncertainty).text))
+	for k, one := range p.Predictions {
+		lines = append(lines, b.predictionHead(k)+" "+one.cell().text)
 	}
 	return strings.Join(lines, "\n")
 }
 
 // significant shows a number with four significant digits.
 func significant(v float64) Cell {
-	size := math.Abs(v)
-	switch {
-	case v == 0 || math.IsNaN(v) || math.IsInf(v, 0):
+	if math.IsNaN(v) {
 		return Number(v, 0)
-	case size < 1e-4 || size >= 1e9:
-		c := Number(v, 0)
-		c.text = fmt.Sprintf("%.3e", v)
-		return c
 	}
-	return Number(v, max(0, 3-int(math.Floor(math.Log10(size)))))
+	return Cell{number: true, value: v, text: words.Number(v)}
 }
 
 // hasFinite reports whether this number is finite for at least one pick.
@@ -261,7 +343,7 @@ func (m *BatchMap) Figure(b *Batch) *Figure {
 		p.Marks = append(p.Marks, mark)
 	}
 	return &Figure{
-		Title: "Candidates, labelled rows and picks as the kernel sees them", Note: m.Note, Width: 400, Height: 330, Panels: []Panel{p},
+		Title: "The picks among the other rows: rows that the model finds alike lie close together", Note: m.Note, Width: 400, Height: 330, Panels: []Panel{p},
 		fixed: map[string]style{
 			"candidate": {pale, solid, scaledGlyph{draw.CircleGlyph{}, 0.5}},
 			"labelled":  {blue, solid, hollow{corners: 4, width: 0.9, factor: 0.85}},

@@ -17,8 +17,8 @@ func sampleBatch() *Batch {
 		Title: "2 rows", Intro: []string{hostile}, Facts: []Fact{{"method", "lcmd-tp:grad>sketch(512)"}, {hostile, hostile}},
 		Errors: []Fact{{"RMSE", "0.1"}}, Warnings: []string{"one row " + hostile}, Typical: 0.5, Inputs: []string{hostile, "colour"},
 		Picks: []BatchPick{
-			{ID: hostile, Row: 7, Inputs: []string{"0.25", hostile}, Score: 12345.678, Prediction: 13012, Uncertainty: 2, Reason: "0.3 from " + hostile},
-			{ID: "b", Row: 3, Inputs: []string{"", "red"}, Score: math.Inf(1), Prediction: 1e-7, Uncertainty: nan, Reason: "required"},
+			{ID: hostile, Row: 7, Inputs: []string{"0.25", hostile}, Score: 12345.678, Apart: []string{"colour"}, Predictions: []Predicted{{13012, 12000, 14100}}, Uncertainty: 2, Short: "far from all", Reason: "0.3 from " + hostile},
+			{ID: "b", Row: 3, Inputs: []string{"", "red"}, Score: math.Inf(1), Predictions: []Predicted{{1e-7, nan, nan}}, Uncertainty: nan, Reason: "required"},
 		},
 		Map: &BatchMap{Candidates: [][2]float64{{0, 1}, {2, 3}, {nan, 1}}, Labelled: [][2]float64{{1, 1}}, Picks: [][2]float64{{2, 3}}, Share: [2]float64{0.6, 0.2}, Note: "All."},
 	}
@@ -43,7 +43,7 @@ func TestBatchPage(t *testing.T) {
 	if address := regexp.MustCompile(`(?i)(src|href|action)\s*=\s*"?[^"#]|url\(|@import`).FindString(regexp.MustCompile(`&[#a-z0-9]+;|src=x`).ReplaceAllString(page, "")); address != "" {
 		t.Errorf("the page loads an external resource: %q", address)
 	}
-	for _, want := range []string{"Predicted errors", `class="warnings"`, "12346", "13012", "1.000e-07", "60 % of the variance", "Score by pick", "median of the candidates", "required"} {
+	for _, want := range []string{"Predicted errors", `class="warnings"`, "12,346", "13,000 (12,000 to 14,100)", "1e-07", "60 % of the variance", "Score by pick", "median of the candidates", "required"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -64,11 +64,11 @@ func TestBatchPage(t *testing.T) {
 func TestMinimalBatchPage(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	reasons := batchPage(t, &Batch{Title: "narrow", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Uncertainty: nan, Reason: strings.Repeat("far from all others ", 9)}}})
-	if !strings.Contains(reasons, `class="sortable cards"`) || !strings.Contains(reasons, `<td data-head="reason"`) {
+	reasons := batchPage(t, &Batch{Title: "narrow", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Uncertainty: nan, Reason: strings.Repeat("far from all others ", 9)}}})
+	if !strings.Contains(reasons, `class="sortable fit"`) || !strings.Contains(reasons, `<td data-head="reason"`) {
 		t.Error("on a narrow screen a reason is beside the picture")
 	}
-	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Uncertainty: nan}}})
+	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Uncertainty: nan}}})
 	for _, no := range []string{"<figure>", `class="warnings"`, "prediction", "Predicted"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
@@ -85,7 +85,11 @@ func TestWideBatch(t *testing.T) {
 			b.Picks[p].Inputs = append(b.Picks[p].Inputs, "1")
 		}
 	}
-	if page := batchPage(t, b); !strings.Contains(page, "The first 12 of 42 inputs are shown.") || strings.Contains(page, "x39") {
+	page := batchPage(t, b)
+	if !strings.Contains(page, "Shown are 3 of 42 inputs") || strings.Contains(page, ">x39</button>") || !strings.Contains(page, "<span>x39</span> 1</li>") {
 		t.Error("the table of a wide batch has too many columns, or does not say what it leaves out")
+	}
+	if !strings.Contains(page, ">colour</button>") {
+		t.Error("the table does not show the input in which a pick differs")
 	}
 }

@@ -20,13 +20,17 @@ type Page struct {
 	Sections []Section
 }
 
-// Section is a part of a page: paragraphs, then figures, then tables.
+// Section is a part of a page: paragraphs, then steps, figures and tables.
 type Section struct {
 	Title   string
 	Text    []string
+	Steps   []Step
 	Tables  []*Table
 	Figures []*Figure
 }
+
+// Step is one of several things to do, and the command that does it, if there is one.
+type Step struct{ Text, Command string }
 
 var (
 	//go:embed page.html
@@ -47,6 +51,7 @@ var (
 type pageSection struct {
 	Title   string
 	Text    []string
+	Steps   []Step
 	Tables  []pageTable
 	Figures []pageFigure
 }
@@ -61,6 +66,7 @@ type pageTable struct {
 	Title, Note string
 	Facts, Tall bool
 	Cards       bool // on a narrow screen, each row is a list of its cells
+	Fit         bool
 	Heads       []pageHead
 	Rows        []pageRow
 }
@@ -80,6 +86,8 @@ type pageCell struct {
 	Text          string
 	Numeric, Bold bool
 	Long, Prose   bool // may wrap; is as wide as a paragraph
+	More          string
+	Rest          []Fact
 }
 
 const (
@@ -97,7 +105,7 @@ func (p *Page) Write(w io.Writer) error {
 		Sections []pageSection
 	}{p.Title, p.Intro, p.Warnings, nil}
 	for _, s := range p.Sections {
-		section := pageSection{Title: s.Title, Text: s.Text}
+		section := pageSection{Title: s.Title, Text: s.Text, Steps: s.Steps}
 		for _, t := range s.Tables {
 			section.Tables = append(section.Tables, t.page())
 		}
@@ -119,14 +127,14 @@ func (p *Page) Write(w io.Writer) error {
 }
 
 func (t *Table) page() pageTable {
-	out := pageTable{Title: t.Title, Note: t.Note, Facts: t.Facts, Tall: len(t.Rows) > tallRows}
+	out := pageTable{Title: t.Title, Note: t.Note, Facts: t.Facts, Fit: t.Fit, Tall: len(t.Rows) > tallRows && !t.Fit}
 	numeric := make([]bool, len(t.Columns))
 	for _, r := range t.Rows {
 		row := pageRow{Rule: r.Rule, Key: r.key}
 		for i, c := range r.Cells {
 			numeric[i] = numeric[i] || c.number
-			out.Cards = out.Cards || i > 0 && utf8.RuneCountInString(c.text) > longText
-			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText, utf8.RuneCountInString(c.text) > prose})
+			out.Cards = out.Cards || !t.Fit && i > 0 && utf8.RuneCountInString(c.text) > longText
+			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText, utf8.RuneCountInString(c.text) > prose, c.more, c.rest})
 		}
 		out.Rows = append(out.Rows, row)
 	}

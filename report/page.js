@@ -9,7 +9,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     const numeric = head.classList.contains("number");
     const key = row => {
       const text = row.cells[column].textContent;
-      return numeric ? parseFloat(text.replace("%", "")) : text;
+      return numeric ? parseFloat(text.replace(/,/g, "")) : text;
     };
     const compare = (a, b) => {
       const x = key(a), y = key(b);

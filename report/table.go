@@ -21,6 +21,7 @@ type Table struct {
 	Columns     []Column
 	Rows        []Row
 	Facts       bool // names and values: two columns that a page shows without headings
+	Fit         bool // a page makes it as narrow as the window, and a small card of each row on a telephone
 }
 
 // Column is the heading of a column.
@@ -44,6 +45,9 @@ type Cell struct {
 	number bool
 	value  float64
 	bold   bool
+
+	more string // on a page, shown when the cell is clicked
+	rest []Fact // likewise
 }
 
 // missing is shown where there is no number.
@@ -65,7 +69,13 @@ func Number(v float64, digits int) Cell {
 }
 
 // Count is a cell with a whole number.
-func Count(n int) Cell { return Number(float64(n), 0) }
+func Count(n int) Cell {
+	return Cell{number: true, value: float64(n), text: words.Grouped(float64(n))}
+}
+
+// Measured is a cell with a number in the units of the user, with as many digits as
+// people would write.
+func Measured(v float64) Cell { return significant(v) }
 
 // Bold returns the cell in bold type.
 func (c Cell) Bold() Cell {
@@ -75,7 +85,7 @@ func (c Cell) Bold() Cell {
 
 // Map returns the table with f applied to every text that WriteText writes.
 func (t *Table) Map(f func(string) string) *Table {
-	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note), Facts: t.Facts}
+	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note), Facts: t.Facts, Fit: t.Fit}
 	for _, c := range t.Columns {
 		out.Columns = append(out.Columns, Column{Head: f(c.Head), LaTeX: c.LaTeX})
 	}

@@ -16,21 +16,24 @@ func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return Whole(n) + " " + many
 }
 
-// Number writes a number with at least four significant digits, and with an exponent
-// only where people would write one.
+// Whole writes a whole number with commas between thousands.
+func Whole(n int) string { return grouped(strconv.Itoa(n)) }
+
+// Number writes a number with at least four significant digits and commas between
+// thousands, and with an exponent only where people would write one.
 func Number(v float64) string {
 	size := math.Abs(v)
-	if v == 0 || !(size >= 1e-4 && size < 1e9) {
+	if v == 0 || !(size >= 1e-4 && size < 1e12) {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
 	text := strconv.FormatFloat(v, 'f', max(0, 3-int(math.Floor(math.Log10(size)))), 64)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	return text
+	return grouped(text)
 }
 
 // Some lists the first few names.
@@ -69,6 +72,15 @@ func Argument(text string) string {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// CommandLine writes a command with its arguments for a shell.
+func CommandLine(args ...string) string {
+	texts := make([]string, len(args))
+	for i, arg := range args {
+		texts[i] = Argument(arg)
+	}
+	return strings.Join(texts, " ")
 }
 
 // Wrap breaks a text into lines of at most this many characters, as far as its words
@@ -120,18 +132,44 @@ func Range(low, high float64) (string, string) {
 	if !(width >= 1e-6 && max(math.Abs(low), math.Abs(high)) < 1e15) {
 		return Grouped(low), Grouped(high)
 	}
-	unit := int(math.Floor(math.Log10(width))) - 1 // two digits of the width
-	written := func(v float64) string {
-		if unit <= 0 {
-			return strconv.FormatFloat(v, 'f', -unit, 64)
+	texts := alike(exponent(width)-1, low, high) // two digits of the width
+	return texts[0], texts[1]
+}
+
+// Estimate writes a number and the interval around it, all to the same digit: three
+// digits of the largest, and at least two of the width. 3,030 (2,310 to 4,560).
+func Estimate(v, low, high float64) string {
+	width, largest := math.Abs(high-low), max(math.Abs(v), math.Abs(low), math.Abs(high))
+	if !(width >= 1e-6*largest && width >= 1e-9 && largest < 1e12) {
+		return fmt.Sprintf("%s (%s to %s)", Number(v), Number(low), Number(high))
+	}
+	texts := alike(min(exponent(largest)-2, exponent(width)-1), v, low, high)
+	return fmt.Sprintf("%s (%s to %s)", texts[0], texts[1], texts[2])
+}
+
+func exponent(v float64) int { return int(math.Floor(math.Log10(v))) }
+
+// alike writes numbers in multiples of the same power of ten, without zeros that all
+// would end in: 66 to 74, not 66.0 to 74.0.
+func alike(unit int, numbers ...float64) []string {
+	texts := make([]string, len(numbers))
+	for ; ; unit++ {
+		zeros := unit < 0
+		for i, v := range numbers {
+			if unit <= 0 {
+				texts[i] = strconv.FormatFloat(v, 'f', -unit, 64)
+			} else {
+				step := math.Pow10(unit)
+				texts[i] = strconv.FormatFloat(math.Round(v/step)*step, 'f', 0, 64)
+			}
+			zeros = zeros && strings.HasSuffix(texts[i], "0")
 		}
-		step := math.Pow10(unit)
-		return strconv.FormatFloat(math.Round(v/step)*step, 'f', 0, 64)
+		if !zeros {
+			break
+		}
 	}
-	from, to := written(low), written(high)
-	for unit < 0 && strings.HasSuffix(from, "0") && strings.HasSuffix(to, "0") { // 66 to 74, not 66.0 to 74.0
-		unit++
-		from, to = written(low), written(high)
+	for i := range texts {
+		texts[i] = grouped(texts[i])
 	}
-	return grouped(from), grouped(to)
+	return texts
 }

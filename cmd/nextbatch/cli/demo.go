@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -189,7 +190,7 @@ func (r demoResult) headline() string {
 
 func demoTable(r demoResult) *report.Table {
 	t := &report.Table{
-		Title:   fmt.Sprintf("RMSE on %d held-out rows", demoTest),
+		Title:   fmt.Sprintf("RMSE on %s", words.Count(demoTest, "held-out row", "held-out rows")),
 		Columns: []report.Column{{Head: "labels"}},
 		Note:    fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(), words.Count(r.Repeats, "repetition", "repetitions"), r.Seed),
 	}
@@ -227,11 +228,11 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 		return err
 	}
 	curves := demoFigure(*r)
+	batch.Title, batch.First = "nextbatch demo", []*report.Figure{curves}
+	batch.Intro = []string{r.headline(), "The table is generated: the flow of water through a borehole, by simulation, with eight inputs."}
+	batch.Next = []report.Step{{Text: "Pick this batch yourself, with the model that select uses by default; then try it on a table of yours:", Command: words.CommandLine("nextbatch", "select", path(".csv"), "--target", "flow", "--id", "site", "-n", strconv.Itoa(d.batch), "--out", "batch.csv", "--report", "batch.html")}}
 	page := batch.Page()
-	page.Title, page.Intro = "nextbatch demo", []string{r.headline(),
-		"The flow of water through a borehole, a generated table of simulations. Below: the first batch that the default method picks, and what the same number of labels buys when rows are picked by the method or at random."}
-	learning := report.Section{Title: "What labels buy", Figures: []*report.Figure{curves}, Tables: []*report.Table{demoTable(*r)}}
-	page.Sections = slices.Insert(page.Sections, 2, learning) // after the batch and its map
+	page.Sections = slices.Insert(page.Sections, 3, report.Section{Title: "What labels buy, in numbers", Tables: []*report.Table{demoTable(*r)}}) // after the batch
 	png, err := report.Beside("", batch.Map.Figure(batch), curves).PNG()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/selection"
 )
 
 // batchPage returns the page about the batch.
@@ -32,8 +34,8 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	batch, problem := r.Batch, s.plan.Problem()
 	page := &report.Batch{
 		Title: words.Count(len(batch.Picks), "row to label next", "rows to label next"),
-		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, given %s.", r.Spec, len(batch.Picks), r.Metrics.Pool, words.Count(r.Metrics.Labelled, "labelled row", "labelled rows"))},
-		Facts: s.facts(r), Typical: math.NaN(),
+		Intro: []string{fmt.Sprintf("Picked from %s, given %s.", words.Count(r.Metrics.Pool, "candidate", "candidates"), words.Count(r.Metrics.Labelled, "labelled row", "labelled rows"))},
+		Next:  s.next(len(batch.Picks)), Facts: s.facts(r), Typical: math.NaN(),
 	}
 	inputs := s.inputColumns()
 	for _, c := range inputs {
@@ -41,7 +43,12 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	}
 	for i, p := range batch.Picks {
 		pick := report.BatchPick{ID: r.IDs[i], Row: r.Indices[i], Score: p.Score,
-			Prediction: math.NaN(), Uncertainty: math.NaN(), Reason: r.Reasons[i]}
+			Predictions: predictedFor(r, i), Uncertainty: math.NaN(), Short: s.shortReason(r, i), Reason: r.Reasons[i]}
+		if len(r.Apart) > 0 {
+			for _, a := range r.Apart[i] {
+				pick.Apart = append(pick.Apart, a.Input)
+			}
+		}
 		for _, c := range inputs {
 			pick.Inputs = append(pick.Inputs, c.Format(pick.Row))
 		}
@@ -66,6 +73,94 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 		page.Warnings = append(page.Warnings, partialError{len(batch.Picks), s.plan.Batch, batch.Short}.Error())
 	}
 	return page, nil
+}
+
+// next says what to do with the batch of this many rows.
+func (s *selecting) next(rows int) []report.Step {
+	if s.out == "" {
+		return []report.Step{{Text: "Measure these rows. With --out batch.csv the command that made this page also writes them to a file, for you to fill in."}}
+	}
+	steps := []report.Step{{Text: fmt.Sprintf("Measure the %s of %s, in this order if you can, and fill in %s.",
+		words.Count(rows, "row", "rows"), s.out, columnsText(s.request.TargetColumns))}}
+	if s.table == "" || len(s.request.TargetColumns) == 0 {
+		return append(steps, report.Step{Text: "Add them to the labelled rows, and run the command that made this page again."})
+	}
+	return append(steps,
+		report.Step{Text: "Bring the labels back into the table:", Command: s.mergeCommand()},
+		report.Step{Text: "Run the command that made this page again, for the next batch."})
+}
+
+func columnsText(names []string) string {
+	switch len(names) {
+	case 0:
+		return "the labels"
+	case 1:
+		return "the column " + names[0]
+	}
+	return "the columns " + words.List(names)
+}
+
+// mergeCommand brings the labels of the batch back into the table, which stays in its
+// file if that can be written.
+func (s *selecting) mergeCommand() string {
+	args := []string{"nextbatch", "merge", s.table, s.out}
+	if s.columns.id != "" {
+		args = append(args, "--id", s.columns.id)
+	}
+	into := s.table
+	if !slices.Contains(tableExtensions(), strings.ToLower(filepath.Ext(strings.TrimSuffix(into, ".gz")))) {
+		into = strings.TrimSuffix(into, filepath.Ext(into)) + ".csv"
+	}
+	return words.CommandLine(append(args, "--target", strings.Join(s.request.TargetColumns, ","), "--out", into)...)
+}
+
+// shortReason says in a few words why a pick is in the batch.
+func (s *selecting) shortReason(r *nextbatch.Result, i int) string {
+	pick := r.Batch.Picks[i]
+	method := s.request.Spec.Method.Info()
+	switch {
+	case pick.Why == selection.Required:
+		return "required"
+	case pick.Why == selection.Filled || method.NoKernel && method.Draws:
+		return "drawn at random"
+	case len(r.Apart) == 0:
+		first, _, _ := strings.Cut(r.Reasons[i], ";")
+		return first
+	}
+	other := "most candidates"
+	if pick.Labelled >= 0 {
+		other = s.plan.Name(selection.TrainSet, pick.Labelled)
+	}
+	if len(r.Apart[i]) == 0 {
+		return "like " + other
+	}
+	texts := make([]string, len(r.Apart[i]))
+	for k, a := range r.Apart[i] {
+		texts[k] = a.Input + " " + a.Other
+	}
+	unlike := "unlike "
+	if r.Apart[i][0].Deviations < 1 {
+		unlike = "a little unlike "
+	}
+	return unlike + other + " (" + strings.Join(texts, ", ") + ")"
+}
+
+// predictedFor returns the predictions for pick i, one for each target.
+func predictedFor(r *nextbatch.Result, i int) (list []report.Predicted) {
+	add := func(predictions []nextbatch.Prediction) {
+		one := report.Predicted{Value: float64(predictions[i].Value), Low: math.NaN(), High: math.NaN()}
+		if low := predictions[i].Low; low != nil {
+			one.Low, one.High = float64(*low), float64(*predictions[i].High)
+		}
+		list = append(list, one)
+	}
+	for _, t := range r.Targets {
+		add(t.Predictions)
+	}
+	if len(r.Targets) == 0 && len(r.Predictions) > 0 {
+		add(r.Predictions)
+	}
+	return list
 }
 
 // inputColumns returns the columns of the candidates that the page shows: all but
@@ -129,9 +224,9 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 // someOf counts the rows that the map shows.
 func someOf(n, of int, what string) string {
 	if n == of {
-		return fmt.Sprintf("all %d %s", n, what)
+		return fmt.Sprintf("all %s %s", words.Whole(n), what)
 	}
-	return fmt.Sprintf("%d of %d %s", n, of, what)
+	return fmt.Sprintf("%s of %s %s", words.Whole(n), words.Whole(of), what)
 }
 
 // facts lists how the batch was made.
@@ -139,8 +234,8 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 	list := []report.Fact{
 		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
-		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d requested, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.plan.Batch, len(r.IDs))},
-		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers per row" + s.inputNames()},
+		{Name: "rows", Value: fmt.Sprintf("%s labelled, %s, %d requested, %d picked", words.Whole(r.Metrics.Labelled), words.Count(r.Metrics.Pool, "candidate", "candidates"), s.plan.Batch, len(r.IDs))},
+		{Name: "inputs", Value: words.Count(r.Metrics.Inputs, "number", "numbers") + " per row" + s.inputNames()},
 	}
 	if model := s.plan.Model(); model != nil && model.Kind().Blends() {
 		list = append(list, learnerFacts(r)...)
@@ -150,7 +245,7 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
 	}
 	if r.Metrics.Cost != nil {
-		list = append(list, report.Fact{Name: "cost", Value: fmt.Sprintf("%.6g of %.6g", float64(*r.Metrics.Cost), s.limits.budget)})
+		list = append(list, report.Fact{Name: "cost", Value: words.Number(float64(*r.Metrics.Cost)) + " of " + words.Number(s.limits.budget)})
 	}
 	t := r.Timings
 	return append(list,
@@ -185,7 +280,7 @@ func (s *selecting) inputNames() string {
 	}
 	names := slices.Clone(s.plan.Rows.Encoder.Numeric)
 	for _, c := range s.plan.Rows.Encoder.Categories {
-		names = append(names, fmt.Sprintf("%s (%d levels)", c.Column, len(c.Levels)))
+		names = append(names, fmt.Sprintf("%s (%s)", c.Column, words.Count(len(c.Levels), "level", "levels")))
 	}
 	return ": " + strings.Join(names, ", ")
 }
@@ -196,16 +291,8 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 	if err != nil {
 		return dataError{err}
 	}
-	for i := range page.Picks {
-		page.Picks[i].Prediction = u.Mean[i]
-	}
-	for k, t := range r.Targets {
+	for _, t := range r.Targets {
 		page.Targets = append(page.Targets, t.Target)
-		for i, one := range t.Predictions {
-			if k > 0 {
-				page.Picks[i].Others = append(page.Picks[i].Others, float64(one.Value))
-			}
-		}
 	}
 	for i, v := range u.Relative {
 		page.Picks[i].Uncertainty = v
@@ -224,7 +311,7 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 		}
 	}
 	if others.Relative != nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: fmt.Sprintf("%.3g times that of a typical held-out row, the median over the candidates", page.Typical)})
+		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: fmt.Sprintf("%.2f times that of a typical held-out row, the median over the candidates", page.Typical)})
 	}
 	return nil
 }
@@ -244,7 +331,7 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 		if model.Kind().Blends() {
 			name = "RMSE out of fold"
 		}
-		add(name, "%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)
+		add(name, "%s: %s", words.Number(float64(v)), r.Metrics.ValidRMSEOf)
 	}
 	if pool != nil {
 		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)
@@ -252,7 +339,7 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 	if at := slices.Index(s.plan.Rows.Targets, s.plan.Model().TargetName(k)); at >= 0 {
 		_, labels := s.plan.Rows.Labelled(at)
 		if scale, err := dataset.FitLabelScaler(labels); err == nil {
-			add("deviation of the labels", "%.4g: the RMSE of always predicting their mean", scale.Deviation)
+			add("deviation of the labels", "%s: the RMSE of always predicting their mean", words.Number(scale.Deviation))
 		}
 	}
 	low, high, err := model.PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), conformal.DefaultCoverage)
@@ -266,7 +353,7 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 		high[i] = (high[i] - low[i]) / 2
 	}
 	slices.Sort(high)
-	add("interval", "a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
-		high[len(high)/2], 100*conformal.DefaultCoverage, model.Intervals())
+	add("interval", "a label is within ± %s (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
+		words.Number(high[len(high)/2]), 100*conformal.DefaultCoverage, model.Intervals())
 	return nil
 }
