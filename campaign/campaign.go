@@ -84,6 +84,7 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,
 		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
 	}
+	created.remember(start.Table.Origin().Style)
 	events := []Event{{Created: created}}
 	added, labels, blobs, err := encodeTable(start.Table, created)
 	if err != nil {

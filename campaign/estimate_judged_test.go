@@ -15,7 +15,8 @@ import (
 // lateGain is the share by which the error may still fall after a stop; beyond it the stop was too early.
 const lateGain = 0.1
 
-// fewestJudged is how many campaigns it takes to say that fewer than one in twenty were stopped too early.
+// fewestJudged is how many campaigns it takes to judge a rule. The goal is that it stops fewer than one in twenty too early; since so few campaigns cannot
+// tell that from one in ten, the test fails from there on.
 const fewestJudged = 20
 
 // judged is how a recording is looked at.
@@ -212,7 +213,7 @@ func TestSoakStop(t *testing.T) {
 					f.add(t, r, way.judged, rule)
 				}
 				fmt.Printf("| %s | %s | %v | %d | %d | %d | %d, %d, %d |\n", key, way.name, rule, f.campaigns, f.stopped, f.early, f.verdicts[GoOn], f.verdicts[TooEarly], f.verdicts[Stop])
-				if goal := strings.HasPrefix(key, "0 %") || strings.HasSuffix(key, "second look"); goal && rule == defaultRule && f.campaigns >= fewestJudged && 20*f.early >= f.campaigns {
+				if goal := strings.HasPrefix(key, "0 %") || strings.HasSuffix(key, "second look"); goal && rule == defaultRule && f.campaigns >= fewestJudged && 10*f.early >= f.campaigns {
 					t.Errorf("%s, %s: %d of %d campaigns were stopped too early", key, way.name, f.early, f.campaigns)
 				}
 				if rule == defaultRule {

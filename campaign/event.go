@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/plausible"
 )
 
@@ -62,6 +63,32 @@ type Created struct {
 	Targets  []string `json:"targets"`
 	Columns  []Column `json:"columns"` // of the rows, without ids and targets
 	Settings Settings `json:"settings"`
+
+	// Separator and Decimal are what separates the fields of the table's file, and its decimal mark, if they are not those of
+	// programs. What people download is written so.
+	Separator string `json:"separator,omitempty"`
+	Decimal   string `json:"decimal,omitempty"`
+}
+
+// remember keeps how the file of a table is written.
+func (c *Created) remember(s dataset.Style) {
+	if s.Delimiter == ';' || s.Delimiter == '|' {
+		c.Separator = string(rune(s.Delimiter))
+	}
+	if s.Decimal == ',' {
+		c.Decimal = ","
+	}
+}
+
+// Style is how tables for people are written.
+func (c *Created) Style() (s dataset.Style) {
+	if c.Separator != "" {
+		s.Delimiter = c.Separator[0]
+	}
+	if c.Decimal != "" {
+		s.Decimal = c.Decimal[0]
+	}
+	return s
 }
 
 // Column is a column of the rows: an input, or one that only constraints use.

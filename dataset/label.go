@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -20,7 +22,7 @@ type Target struct {
 }
 
 // Labels returns the label of each row, NaN where a column's value is missing.
-// An infinite value and the logarithm of a number that is not positive are errors.
+// An infinite value and the logarithm of a number that is not positive are errors; one error tells all of them.
 func (g Target) Labels(t *Table) ([]float64, error) {
 	columns, err := g.columns(t)
 	if err != nil {
@@ -28,13 +30,26 @@ func (g Target) Labels(t *Table) ([]float64, error) {
 	}
 	labels := make([]float64, t.Rows())
 	values := make([]float64, len(columns))
+	wrong := (*ColumnError)(nil)
+	var others []int
 	for row := range labels {
 		for i, c := range columns {
 			values[i] = c.Float(row)
 		}
-		if labels[row], err = g.label(values); err != nil {
-			return nil, &ColumnError{Column: g.Columns[0], Row: row, Problem: err.Error()}
+		labels[row], err = g.label(values)
+		switch {
+		case err == nil:
+		case wrong == nil:
+			wrong = &ColumnError{Column: g.Columns[0], Row: row, Problem: err.Error()}
+		default:
+			others = append(others, row)
 		}
+	}
+	if others != nil {
+		wrong.Problem += fmt.Sprintf("; so %s: %s", words.Count(len(others), "is that of another row", "are those of other rows"), strings.Join(t.Places(others, ""), ", "))
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	return labels, nil
 }

@@ -56,7 +56,7 @@ func Fill(table, filled *Table, id, number, target string, others ...string) (Fi
 			result.Known++
 		default:
 			return Filled{}, &ColumnError{Column: target, Row: row,
-				Problem: fmt.Sprintf("the label is %s, but the table has %s in row %d; write the right one in both files", formatFloat(v), formatFloat(known), at)}
+				Problem: fmt.Sprintf("the label is %s, but the table has %s in %s; write the right one in both files", formatFloat(v), formatFloat(known), table.Place(at, ""))}
 		}
 	}
 	return result, nil
@@ -107,7 +107,7 @@ func (f *filling) finder(id, number string) (func(row int) (int, error), error) 
 		case at < 0:
 			problem = fmt.Sprintf("the table has several rows with the id %q; give each an id of its own", name)
 		case twice:
-			problem = fmt.Sprintf("the id %q is also that of row %d; delete one of the two rows", name, first)
+			problem = fmt.Sprintf("the id %q is also that of %s; delete one of the two rows", name, f.filled.Place(first, ""))
 		default:
 			return at, nil
 		}
@@ -127,7 +127,7 @@ func (f *filling) byNumber(column string) (func(row int) (int, error), error) {
 			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table has no row %q; it has rows 0 to %d; correct the number, or delete the row", numbers.Format(row), f.table.Rows()-1)}
 		}
 		if first, twice := seen[int(v)]; twice {
-			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("row %d of the table is also that of row %d; delete one of the two rows", int(v), first)}
+			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("row %d of the table is also that of %s; delete one of the two rows", int(v), f.filled.Place(first, ""))}
 		}
 		seen[int(v)] = row
 		return int(v), nil
@@ -152,7 +152,7 @@ func (f *filling) compare(row, at int) error {
 	for _, pair := range f.pairs {
 		if !sameValue(pair[0], row, pair[1], at) {
 			return &ColumnError{Column: pair[0].Name(), Row: row,
-				Problem: fmt.Sprintf("the value is %q, but the table has %q in row %d; write the right one in both files, or delete the column here", pair[0].Format(row), pair[1].Format(at), at)}
+				Problem: fmt.Sprintf("the value is %q, but the table has %q in %s; write the right one in both files, or delete the column here", pair[0].Format(row), pair[1].Format(at), f.table.Place(at, ""))}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Kind is the kind of a column's values.
@@ -60,6 +61,7 @@ type Table struct {
 	columns []Column
 	index   map[string]int
 	rows    int
+	origin  *Origin // nil if no file holds the table
 }
 
 // MostColumns is how many columns a table may have that is read from a file or comes from another
@@ -126,7 +128,25 @@ func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
 	}
-	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table, which has " + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+	return nil, &ColumnError{Column: name, Row: -1, Problem: t.absent(name) + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+}
+
+// absent begins the message about a column that is not there.
+func (t *Table) absent(name string) string {
+	if meant := words.DidYouMean(name, t.firstNames()); meant != "" {
+		return "is not in the table; " + meant + "it has "
+	}
+	return "is not in the table, which has "
+}
+
+// firstNames returns the names of some columns. It takes no longer where there are many.
+func (t *Table) firstNames() []string {
+	const most = 500
+	names := make([]string, min(most, len(t.columns)))
+	for i := range names {
+		names[i] = t.columns[i].Name()
+	}
+	return names
 }
 
 // Numeric returns the numeric column with the given name.
@@ -158,7 +178,9 @@ func (t *Table) Without(names ...string) (*Table, error) {
 			kept = append(kept, c)
 		}
 	}
-	return t.with(kept, t.rows), nil
+	s := t.with(kept, t.rows)
+	s.origin = t.origin
+	return s, nil
 }
 
 // Select returns a copy of the named rows, in that order.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,24 @@ type AmbiguousDateError struct {
 	Column string
 	Row    int    // of the first value, from 0
 	Value  string // the first value
+	forms  []string
+}
+
+// Assume returns the features of the column if its dates start with the day, or else with the month, and whether they vary.
+func (e *AmbiguousDateError) Assume(c Column, day bool) (Time, bool) {
+	f := Time{Column: c.Name(), Form: e.forms[0]}
+	for _, name := range e.forms {
+		if strings.HasPrefix(name, "day") == day {
+			f.Form = name
+		}
+	}
+	return f, f.fit(c)
+}
+
+// DayFirst reports whether dates such as 03/04/2021 start with the day, and whether the form of a column tells.
+func (f Time) DayFirst() (day, known bool) {
+	day = strings.HasPrefix(f.Form, "day/") || strings.HasPrefix(f.Form, "day-") || strings.HasPrefix(f.Form, "day.")
+	return day, day || strings.HasPrefix(f.Form, "month/") || strings.HasPrefix(f.Form, "month-")
 }
 
 func (e *AmbiguousDateError) Error() string {
@@ -126,7 +145,11 @@ func FitTime(c Column) (Time, bool, error) {
 		return Time{}, false, nil
 	}
 	if len(possible) > 1 {
-		return Time{}, false, &AmbiguousDateError{c.Name(), first, c.Format(first)}
+		unclear := &AmbiguousDateError{Column: c.Name(), Row: first, Value: c.Format(first)}
+		for _, f := range possible {
+			unclear.forms = append(unclear.forms, f.name)
+		}
+		return Time{}, false, unclear
 	}
 	f := Time{Column: c.Name(), Form: possible[0].name}
 	return f, f.fit(c), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
@@ -90,6 +91,7 @@ func statusOf(name string, state *campaign.State) Campaign {
 type Upload struct {
 	Format string   `query:"format" enum:"csv,tsv,jsonl,parquet,xlsx" doc:"format of the table; by default its content tells"`
 	Ignore []string `query:"ignore,explode" maxItems:"10000" doc:"columns to skip"`
+	TextStyle
 
 	body io.Reader
 }
@@ -135,7 +137,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 		}
 		settings.Lease = campaign.Duration(lease)
 	}
-	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID, Lenient: true, Kinds: map[string]dataset.Kind{}}, in.Targets))
 	if err != nil {
 		return nil, err
 	}

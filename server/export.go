@@ -123,7 +123,11 @@ func exportTable(v *campaign.View, list rowList, from, to int) (*dataset.Table, 
 	for _, label := range labels {
 		columns = append(columns, label)
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(v.Created.Style()), nil
 }
 
 // afterFirstLine drops the first line of what is written to it. The names of columns may

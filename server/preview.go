@@ -19,11 +19,13 @@ import (
 
 // Preview is what an uploaded table holds.
 type Preview struct {
-	Rows      int             `json:"rows"`
-	Columns   []PreviewColumn `json:"columns"`
-	Warnings  []string        `json:"warnings"`
-	Suggested Suggested       `json:"suggested" doc:"what the columns look like"`
-	Forecast  *Cost           `json:"forecast,omitempty" doc:"of one ask; absent if it cannot be told"`
+	Rows       int             `json:"rows"`
+	Understood Understood      `json:"understood" doc:"how the table was read; the parameters of the request change it"`
+	Columns    []PreviewColumn `json:"columns"`
+	First      [][]string      `json:"first" doc:"the values of the first rows, at most 10"`
+	Warnings   []string        `json:"warnings"`
+	Suggested  Suggested       `json:"suggested" doc:"what the columns look like"`
+	Forecast   *Cost           `json:"forecast,omitempty" doc:"of one ask; absent if it cannot be told"`
 }
 
 // PreviewColumn is a column of an uploaded table.
@@ -33,6 +35,7 @@ type PreviewColumn struct {
 	Levels   int      `json:"levels,omitempty" doc:"of a category: how many values it has"`
 	Missing  int      `json:"missing" doc:"rows without a value"`
 	Examples []string `json:"examples" doc:"the first values, at most 3"`
+	NoTarget string   `json:"no_target,omitempty" doc:"why the column cannot hold the labels, and what to do"`
 }
 
 // Suggested names columns for a campaign.
@@ -60,12 +63,12 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	ID      string   `query:"id" maxLength:"1000" doc:"column that names the rows"`
 }) (*output[Preview], error) {
 	begin := time.Now()
-	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID, Lenient: true, Kinds: map[string]dataset.Kind{}}, in.Targets))
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	p := Preview{Rows: t.Rows(), Columns: []PreviewColumn{}, Warnings: []string{}}
+	p := Preview{Rows: t.Rows(), Understood: understood(t, in.Format), Columns: []PreviewColumn{}, First: firstRows(t), Warnings: []string{}}
 	if p.Suggested, err = suggest(ctx, t); err != nil {
 		return nil, err
 	}
@@ -82,10 +85,26 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	if id == "" {
 		id = p.Suggested.ID
 	}
-	if len(targets) > 0 {
+	if len(targets) == 0 {
+		p.Warnings = append(p.Warnings, t.Origin().Warnings...) // a plan has them, too
+	} else {
 		s.plan(ctx, &p, t, targets, id, time.Since(begin))
 	}
 	return answer(p, ctx.Err())
+}
+
+// firstRows returns the values of the first rows, of at most so many columns as fit a page.
+func firstRows(t *dataset.Table) [][]string {
+	const rows, columns = 10, 200
+	list := [][]string{}
+	for row := range min(rows, t.Rows()) {
+		cells := []string{}
+		for _, c := range t.Columns()[:min(columns, len(t.Columns()))] {
+			cells = append(cells, c.Format(row))
+		}
+		list = append(list, cells)
+	}
+	return list
 }
 
 // describe returns what a column holds.
@@ -103,6 +122,9 @@ func describe(c dataset.Column) PreviewColumn {
 		} else if len(d.Examples) < 3 {
 			d.Examples = append(d.Examples, c.Format(row))
 		}
+	}
+	if d.Type != "number" && len(d.Examples) > 0 {
+		d.NoTarget = fmt.Sprintf("labels must be numbers, but this column holds words, such as %q: correct them in the file, or say which words mean a missing label", d.Examples[0])
 	}
 	return d
 }

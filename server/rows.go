@@ -11,7 +11,6 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -178,7 +177,7 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: state.Created.IDColumn})
+	t, done, err := s.read(ctx, &in.Upload, optionsOf(&state.Created))
 	if err != nil {
 		return nil, err
 	}

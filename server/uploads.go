@@ -96,9 +96,11 @@ func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (t
 		return nil, nil, badBody(err)
 	}
 	options.Ignore = t.Ignore
-	if options.Format = t.Format; options.Format == "" {
-		options.Format = formatOf(file)
+	if t.Format == "" {
+		t.Format = formatOf(file)
 	}
+	options.Format = t.Format
+	t.apply(&options)
 	table, done, err = s.readWithin(ctx, file.Name(), taken, options)
 	if at := (*source.Error)(nil); errors.As(err, &at) {
 		at.File = "" // nobody has seen its name

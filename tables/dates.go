@@ -11,17 +11,15 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// ambiguousDates is why a column of dates is not used.
-const ambiguousDates = "day and month cannot be told apart"
-
 // datesFound are the columns of dates and times of day.
 type datesFound struct {
 	times     []dataset.Time
-	ambiguous []string
+	unclear   []*dataset.AmbiguousDateError // until it is decided how they are read
+	constants []string                      // columns of one date
 }
 
 func (d datesFound) names() []string {
-	names := slices.Clone(d.ambiguous)
+	names := slices.Clone(d.constants)
 	for _, f := range d.times {
 		names = append(names, f.Column)
 	}
@@ -40,15 +38,60 @@ func (t Tables) dates(ctx context.Context, all *dataset.Table, parts []part, r *
 		}
 		f, ok, err := dataset.FitTime(c)
 		if unclear := (*dataset.AmbiguousDateError)(nil); errors.As(err, &unclear) {
-			found.ambiguous = append(found.ambiguous, c.Name())
-			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: %s, %q, may start with the day or with the month, and no other value settles it; write dates as 2006-01-31", c.Name(), t.place(parts, unclear.Row), unclear.Value))
+			found.unclear = append(found.unclear, unclear)
 		}
 		if ok {
-			found.times = append(found.times, f)
-			r.Notes = append(r.Notes, fmt.Sprintf("column %q is dates or times (%s): its inputs are %s", f.Column, f.Form, timeInputs(f)))
+			found.add(f, r)
 		}
 	}
-	return found, nil
+	return found, t.assumeDates(&found, all, parts, r)
+}
+
+func (d *datesFound) add(f dataset.Time, r *Rows) {
+	d.times = append(d.times, f)
+	r.Notes = append(r.Notes, fmt.Sprintf("column %q is dates or times (%s): its inputs are %s", f.Column, f.Form, timeInputs(f)))
+}
+
+// assumeDates decides whether dates such as 03/04/2021 start with the day: as those of another column do, or else if
+// the file has decimal commas or semicolons, as in countries where the day comes first.
+func (t Tables) assumeDates(found *datesFound, all *dataset.Table, parts []part, r *Rows) error {
+	if len(found.unclear) == 0 {
+		return nil
+	}
+	day, why := t.dayFirst(found.times, parts)
+	order := "month"
+	if day {
+		order = "day"
+	}
+	for _, unclear := range found.unclear {
+		c, err := all.Column(unclear.Column)
+		if err != nil {
+			return err
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q: %s, %q, may start with the day or with the month, and no other value settles it; it is taken to start with the %s, %s; write dates as 2006-01-31 to be certain",
+			unclear.Column, t.place(parts, unclear.Row), unclear.Value, order, why))
+		if f, varies := unclear.Assume(c, day); varies {
+			found.add(f, r)
+		} else {
+			found.constants = append(found.constants, unclear.Column)
+		}
+	}
+	return nil
+}
+
+// dayFirst reports whether dates start with the day, and why.
+func (t Tables) dayFirst(times []dataset.Time, parts []part) (day bool, why string) {
+	for _, f := range times {
+		if day, known := f.DayFirst(); known {
+			return day, fmt.Sprintf("as in column %q", f.Column)
+		}
+	}
+	for _, s := range sources(parts) {
+		if style := s.Origin().Style; style.Decimal == ',' || style.Delimiter == ';' {
+			return true, "as where numbers have decimal commas"
+		}
+	}
+	return false, "as where numbers have decimal points"
 }
 
 // timeInputs describes the inputs of a column of dates.

@@ -43,6 +43,9 @@ func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Tab
 // notInputs lists the columns that the network does not see.
 func (t Tables) notInputs() []string {
 	all := slices.Concat(t.NotInputs, t.TargetColumns, []string{t.IDColumn, t.RandomColumn})
+	for _, target := range t.TargetColumns {
+		all = append(all, dataset.CensoredColumn(target)) // which tells whether there is a label
+	}
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
@@ -171,8 +174,8 @@ func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r
 	for _, name := range empty {
 		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "all its values are missing"})
 	}
-	for _, name := range dates.ambiguous {
-		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: ambiguousDates})
+	for _, name := range dates.constants {
+		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "has a single value"})
 	}
 	return e, nil
 }
@@ -226,7 +229,6 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 	for _, reason := range reasons {
 		names := columns[reason]
 		switch {
-		case reason == ambiguousDates: // already reported
 		case len(names) == 1:
 			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
 		default:

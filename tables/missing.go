@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -43,30 +42,19 @@ func ParseMissing(text string) (Missing, error) {
 
 // MissingError reports rows that lack an input.
 type MissingError struct {
-	Set    string // name of the table, or "labelled rows", "pool", "targets"
-	Rows   []int  // of their table, from 0
-	Column string // one that is missing in the first of them
-	Advice string // what to do; may be empty
+	Set    string   // name of the table, or "labelled rows", "pool", "targets"
+	Rows   []int    // of their table, from 0
+	Places []string // what messages call the first of them (dataset.Table.Place)
+	Column string   // one that is missing in the first of them
+	Advice string   // what to do; may be empty
 }
 
 func (e *MissingError) Error() string {
-	text := fmt.Sprintf("%s: %s an input: row %s (from 0), the first in column %q", e.Set, words.Count(len(e.Rows), "row lacks", "rows lack"), e.rows(), e.Column)
-	if len(e.Rows) > 1 {
-		text = strings.Replace(text, ": row ", ": rows ", 1)
-	}
+	text := fmt.Sprintf("%s: %s an input: %s, the first in column %q", e.Set, words.Count(len(e.Rows), "row lacks", "rows lack"), strings.Join(e.Places, ", "), e.Column)
 	if e.Advice != "" {
 		text += "; " + e.Advice
 	}
 	return text
-}
-
-// rows lists the first of them.
-func (e *MissingError) rows() string {
-	names := make([]string, len(e.Rows))
-	for i, row := range e.Rows {
-		names[i] = strconv.Itoa(row)
-	}
-	return words.Some(names)
 }
 
 // complete drops or rejects rows that lack an input, or every input if missing ones
@@ -107,19 +95,20 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 		if len(missing.Rows) == 0 {
 			continue
 		}
+		missing.Places = p.table.Places(missing.Rows, t.IDColumn)
 		if t.Missing == RefuseMissing {
 			missing.Advice = fmt.Sprintf("fill it in, or use %s impute or %s drop", t.named("Missing"), t.named("Missing"))
 			return missing
 		}
 		p.rows = kept
 		if impute {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s (from 0)", p.name, words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is", false: "are"}[len(missing.Rows) == 1], missing.rows()))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s", p.name, words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is", false: "are"}[len(missing.Rows) == 1], strings.Join(missing.Places, ", ")))
 		} else {
 			r.Warnings = append(r.Warnings, missing.Error()+"; dropped")
 		}
 	}
 	for _, s := range sources(parts) {
-		if text := lacking.text(s); text != "" {
+		if text := lacking.text(s, t.IDColumn); text != "" {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s drop leaves such rows out", t.tableName(s, parts), text, t.named("Missing")))
 		}
 	}
@@ -174,13 +163,16 @@ func (l lacking) add(table *dataset.Table, row, at int) {
 	}
 }
 
-func (l lacking) text(table *dataset.Table) string {
+// bracketless is for places within brackets.
+var bracketless = strings.NewReplacer(" (", ", ", ")", "")
+
+func (l lacking) text(table *dataset.Table, id string) string {
 	var list []string
 	total := 0
 	for i, n := range l.count[table] {
 		if n > 0 {
 			total += n
-			list = append(list, fmt.Sprintf("%d in column %q (first in row %d, from 0)", n, l.columns[i].Name(), l.first[table][i]))
+			list = append(list, fmt.Sprintf("%d in column %q (first in %s)", n, l.columns[i].Name(), bracketless.Replace(table.Place(l.first[table][i], id))))
 		}
 	}
 	const most = 5

@@ -29,7 +29,7 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 	if len(byID) == len(p.rows) {
 		return nil
 	}
-	m := merging{offset: offsets[0]}
+	m := merging{table: p.table, offset: offsets[0]}
 	for _, name := range r.Encoder.Columns() {
 		c, err := all.Column(name)
 		if err != nil {
@@ -79,6 +79,7 @@ func averageLabels(labels matrix.Dense[float64], to int, group []int) {
 
 // merging compares the inputs of labelled rows with the same id.
 type merging struct {
+	table   *dataset.Table
 	columns []dataset.Column
 	offset  int
 }
@@ -95,8 +96,8 @@ func (m merging) merge(group []int) (int, error) {
 		for _, c := range m.columns {
 			at, other := m.offset+best, m.offset+row
 			if !c.Missing(at) && !c.Missing(other) && c.Format(at) != c.Format(other) {
-				return 0, fmt.Errorf("rows %d and %d (from 0) have labels but differ in column %q: %s and %s; give rows with different inputs different ids",
-					min(best, row), max(best, row), c.Name(), c.Format(m.offset+min(best, row)), c.Format(m.offset+max(best, row)))
+				return 0, fmt.Errorf("%s and %s have labels but differ in column %q: %s and %s; give rows with different inputs different ids",
+					m.table.Place(min(best, row), ""), m.table.Place(max(best, row), ""), c.Name(), c.Format(m.offset+min(best, row)), c.Format(m.offset+max(best, row)))
 			}
 		}
 	}

@@ -79,8 +79,9 @@ func (n Names) Of(table *dataset.Table, otherwise string) string {
 	return otherwise
 }
 
-// At adds the name of the table to an error.
+// At adds the name of the table, and the place of the row in it, to an error.
 func (n Names) At(table *dataset.Table, err error) error {
+	err = table.Placed(err, "")
 	if name := n[table]; name != "" && err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -140,6 +141,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		return nil, err
 	}
 	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights}
+	t.remarks(parts, r)
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -199,6 +201,22 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		}
 	}
 	return r, nil
+}
+
+// remarks adds what the readers of the tables have to say.
+func (t Tables) remarks(parts []part, r *Rows) {
+	for _, s := range sources(parts) {
+		name := ""
+		if t.Names[s] != "" {
+			name = t.Names[s] + ": "
+		}
+		for _, text := range s.Origin().Warnings {
+			r.Warnings = append(r.Warnings, name+text)
+		}
+		for _, text := range s.Origin().Notes {
+			r.Notes = append(r.Notes, name+text)
+		}
+	}
 }
 
 // checkRows reports tables that have no rows at all.
@@ -263,14 +281,18 @@ func (t Tables) name(p part) string {
 	}
 }
 
-// at adds the name of the table to an error.
-func (t Tables) at(table *dataset.Table, err error) error { return t.Names.At(table, err) }
+// at adds the name of the table, and the place of the row in it, to an error.
+func (t Tables) at(table *dataset.Table, err error) error {
+	return t.Names.At(table, table.Placed(err, t.IDColumn))
+}
 
 // concat returns columns of all tables; its error names a table that lacks one.
 func (t Tables) concat(ctx context.Context, names []string, parts []part) (*dataset.Table, error) {
-	for _, s := range sources(parts) {
+	tables := sources(parts)
+	for i, s := range tables {
 		for _, name := range names {
-			if _, err := s.Column(name); err != nil {
+			tables[i] = tables[i].Marked(name)
+			if _, err := tables[i].Column(name); err != nil {
 				return nil, t.at(s, err)
 			}
 		}
@@ -280,7 +302,7 @@ func (t Tables) concat(ctx context.Context, names []string, parts []part) (*data
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		one, err := dataset.Concat([]string{name}, sources(parts)...)
+		one, err := dataset.Concat([]string{name}, tables...)
 		if err != nil {
 			return nil, err
 		}
@@ -382,6 +404,7 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 	err := dataset.Encode(dst, e, t)
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
 		at.Row = rows[at.Row] // as the user counts
+		at.Place = p.table.Place(at.Row, "")
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return err

@@ -102,7 +102,7 @@ func (t Tables) place(parts []part, row int) string {
 		if name == "" && s != t.One {
 			name = parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name
 		}
-		return strings.TrimPrefix(fmt.Sprintf("%s, row %d (from 0)", name, row), ", ")
+		return strings.TrimPrefix(name+", "+s.Place(row, t.IDColumn), ", ")
 	}
 	return ""
 }

@@ -127,7 +127,7 @@ func (l *labelling) work(ctx, working context.Context, i int, token string) erro
 				return err
 			}
 			value := float64(i) + float64(n)/1024
-			body := fmt.Sprintf(`{"rows":[{"id":%q,"values":{"y":%v}}]}`, row.ID, value)
+			body := fmt.Sprintf(`{"accept":true,"rows":[{"id":%q,"values":{"y":%v}}]}`, row.ID, value)
 			if _, err := l.again(ctx, func() ([]byte, error) {
 				return l.do(ctx, token, "POST", "/v1/campaigns/label/tells", "application/json", body, fmt.Sprintf("%s-%d", key, at))
 			}); err != nil {

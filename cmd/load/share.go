@@ -160,7 +160,7 @@ func (h *sharing) look(ctx, working context.Context, status *answers) error {
 func (h *sharing) tellOn(ctx, working context.Context, token string, tell *answers) error {
 	for working.Err() == nil {
 		n := h.next.Add(1)
-		body := fmt.Sprintf(`{"rows":[{"id":"s%d","values":{"y":%d}}]}`, n%int64(h.rows), n%7)
+		body := fmt.Sprintf(`{"accept":true,"rows":[{"id":"s%d","values":{"y":%d}}]}`, n%int64(h.rows), n%7)
 		begin := time.Now()
 		if _, err := h.do(ctx, token, "POST", "/v1/campaigns/share/tells", "application/json", body, ""); err != nil {
 			return fmt.Errorf("tell: %w", err)

@@ -139,7 +139,7 @@ func tellUntilRefused(s *service, telling chan<- struct{}) (ids []string) {
 	const few = 4
 	for i := 64; ; i++ {
 		id := fmt.Sprintf("s%d", i)
-		body := fmt.Sprintf(`{"rows":[{"id":%q,"values":{"y":%d}}]}`, id, i)
+		body := fmt.Sprintf(`{"accept":true,"rows":[{"id":%q,"values":{"y":%d}}]}`, id, i)
 		_, err := s.do(context.Background(), s.owner, "POST", "/v1/campaigns/told/tells", "application/json", body, "")
 		if err == nil {
 			ids = append(ids, id)

@@ -49,10 +49,10 @@ func TestRowByRowIsTheSame(t *testing.T) {
 // TestLateWordsRestartTheChoice: a second pass over a file starts counting over.
 func TestLateWordsRestartTheChoice(t *testing.T) {
 	t.Parallel()
-	text := lines("a,word,y\n", 3000, func(row int) string { return fmt.Sprintf("%d,%d,%d", row, row%2, 2*row) }) + "3000,x,6000\n,y,1\n"
+	text := lines("a,word,y\n", 3000, func(row int) string { return fmt.Sprintf("%d,%d,%d", row, row%2, 2*row) }) + lines("", 1000, func(row int) string { return fmt.Sprintf("%d,x,6000", 3000+row) }) + ",y,1\n"
 	s := Set{Name: "late", Header: source.HeaderPresent, Label: Columns{Names: []string{"y"}}}
 	r, rows, err := s.load(t.Context(), writeFile(t, t.TempDir(), "late.csv", []byte(text)), 5000)
-	if err != nil || rows != 3002 || r.X.Rows != 3001 || r.Rows[3000] != 3000 || r.X.Cols != 5 {
+	if err != nil || rows != 4001 || r.X.Rows != 4000 || r.Rows[3000] != 3000 || r.X.Cols != 5 {
 		t.Errorf("%v, %d rows, %v", err, rows, r.Encoder.Features())
 	}
 }

@@ -29,13 +29,19 @@ func (c *Choice) restart() *Choice {
 	return c
 }
 
-// choose removes the row that was just added, unless it was chosen.
-func (r *rows) choose() {
-	if r.choice != nil && !r.choice.stays(r) {
-		for _, s := range r.sinks {
-			if s != nil {
-				s.soFar().DropLast()
-			}
+// choose removes the row that was just added from a record, unless it was chosen.
+func (r *rows) choose(rec record) {
+	if r.choice == nil || r.choice.stays(r) {
+		r.lines.Add(rec.line)
+		return
+	}
+	for _, s := range r.sinks {
+		if s == nil {
+			continue
+		}
+		s.soFar().DropLast()
+		if numbers, ok := s.(*numberSink); ok && numbers.cells != nil {
+			delete(numbers.cells.sides, numbers.into.Len())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
@@ -13,12 +14,16 @@ import (
 
 // ReadCSV reads a table from CSV text. Fields may be quoted with ", and may
 // then contain delimiters, line ends and doubled quotes; blanks around an
-// unquoted field are ignored. Lines end with LF or CR LF; a byte-order mark and
-// blank lines are skipped.
+// unquoted field are ignored. Lines end with LF, CR LF or CR; a byte-order mark and
+// blank lines are skipped, and so are lines at the end and columns without a name at
+// the end that have no values.
+//
+// What the options do not say about the encoding, the delimiter and the marks in
+// numbers is guessed from the start of the text; the table's Origin tells.
 //
 // The first 1000 rows decide the kind of a column: numeric if all values there
-// are numbers or missing, otherwise categorical, or text if there are more than
-// 1000 levels. A later value that does not fit is an error, where ReadFile
+// are numbers or missing, or all but a few, otherwise categorical, or text if there are more than
+// 1000 levels. If later values do not fit, that is an error, where ReadFile
 // reads the file a second time with what it has learnt.
 func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	t, err := readCSV(ctx, r, opts, nil)
@@ -27,16 +32,25 @@ func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, er
 
 // readCSV takes the indices of columns that turned out not to be numeric.
 func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
-	in, err := newInput(ctxio.Reader(ctx, r), opts.Encoding)
-	if err != nil {
-		return nil, err
-	}
-	c := &csvReader{in: in}
-	in.allow = func(buffer int64) error { return opts.allowRows(&c.rows, buffer) }
+	return readDelimited(ctx, r, opts, notNumeric, ',')
+}
+
+func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
+	return readDelimited(ctx, r, opts, notNumeric, '\t')
+}
+
+// readDelimited reads a text whose delimiter is the usual one if nothing tells.
+func readDelimited(ctx context.Context, r io.Reader, opts Options, notNumeric []int, usual byte) (*dataset.Table, error) {
+	c := &csvReader{}
+	var err error
 	if c.guesser, err = newGuesser(opts); err != nil {
 		return nil, err
 	}
-	if c.comma, err = opts.delimiter(); err != nil {
+	if c.in, err = newGuessedInput(ctxio.Reader(ctx, r), opts.Encoding, &c.style); err != nil {
+		return nil, err
+	}
+	c.in.allow = func(buffer int64) error { return opts.allowRows(&c.rows, buffer) }
+	if err := c.findDelimiter(usual); err != nil {
 		return nil, err
 	}
 	sample, err := c.readSample()
@@ -49,16 +63,81 @@ func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 	if err := c.readRest(); err != nil {
 		return nil, err
 	}
-	if c.late != nil {
-		return nil, c.late
+	c.describe(usual)
+	return c.finish()
+}
+
+// findDelimiter takes the delimiter of the options, or of a first line such as sep=; that Excel understands, or else
+// the one that the text suggests.
+func (c *csvReader) findDelimiter(usual byte) (err error) {
+	text := c.in.buffer[c.in.start:c.in.end]
+	line, _, found := bytes.Cut(text, []byte("\n"))
+	said := bytes.TrimSuffix(line, []byte("\r"))
+	hint := byte(0)
+	if found && len(said) == len("sep=;") && bytes.EqualFold(said[:4], []byte("sep=")) {
+		hint = said[4]
+		c.in.start += len(line) + 1
+		c.in.line++
+		text = text[len(line)+1:]
 	}
-	return opts.withIDs(c.table())
+	if c.comma, err = c.opts.delimiter(); err != nil || c.comma != 0 {
+		return err
+	}
+	candidates := []byte{',', ';', '\t', '|'}
+	switch {
+	case hint != 0:
+		candidates = []byte{hint}
+	case c.opts.Decimal == ',':
+		usual = ';'
+	}
+	if hint == 0 {
+		candidates = append([]byte{usual}, slices.DeleteFunc(candidates, func(b byte) bool { return b == usual })...)
+	}
+	c.comma = guessDelimiter(text, c.in.done, candidates)
+	return nil
+}
+
+// describe notes how the text is written, if not as programs write it.
+func (c *csvReader) describe(usual byte) {
+	if len(c.names) > 1 {
+		c.style.Delimiter = c.comma
+	}
+	var parts []string
+	if c.comma != usual && c.opts.Delimiter == 0 {
+		parts = append(parts, "fields are separated by "+markName(c.comma))
+	}
+	if c.style.Decimal == ',' && c.opts.Decimal == 0 {
+		parts = append(parts, "numbers have decimal commas")
+	}
+	if c.style.Thousands != 0 && c.opts.Thousands == 0 {
+		parts = append(parts, "thousands are separated by "+markName(c.style.Thousands))
+	}
+	if c.style.Encoding != "" && c.opts.Encoding == "" {
+		parts = append(parts, "the encoding is "+c.style.Encoding)
+	}
+	if len(parts) > 0 {
+		c.notes = append([]string{strings.Join(parts, ", ")}, c.notes...)
+	}
+}
+
+// markName is what messages call a separator.
+func markName(c byte) string {
+	switch c {
+	case '\t':
+		return "tabs"
+	case ' ':
+		return "blanks"
+	case '\'':
+		return "apostrophes"
+	}
+	return string(rune(c))
 }
 
 type csvReader struct {
 	guesser
 	in     *input
 	fields [][]byte // of the current record
+	empty  []record // without any value, which may be the last ones
 }
 
 // readSample reads the first rows, from which to guess the header and the kinds.
@@ -79,6 +158,9 @@ func (c *csvReader) readSample() ([]sampled, error) {
 		}
 		sample = append(sample, sampled{rec, slices.Clone(fields)})
 		size += len(rec.text)
+	}
+	for c.in.done && c.in.start == c.in.end && len(sample) > 1 && c.isEmpty(sample[len(sample)-1].text) {
+		sample = sample[:len(sample)-1]
 	}
 	if len(sample) == 0 {
 		return nil, &Error{Kind: ErrEmpty, Advice: "check that it is the right file"}
@@ -240,51 +322,25 @@ func squeezed(text []byte) []byte {
 	return to
 }
 
-// checkDelimiter rejects what looks like a table with another delimiter, unless
-// the user gave the delimiter.
+// checkDelimiter rejects what looks like a table with blanks between its fields, unless
+// the user gave the delimiter: they separate words as well.
 func (c *csvReader) checkDelimiter(sample []sampled) error {
-	count := len(sample[0].fields)
-	if c.opts.Delimiter != 0 || count > 1 && !slices.ContainsFunc(sample, func(s sampled) bool { return len(s.fields) != count }) {
+	if c.opts.Delimiter != 0 || len(sample[0].fields) > 1 {
 		return nil
 	}
-	for _, other := range []byte{',', ';', '\t', '|', ' '} {
-		if other != c.comma && c.separates(other, sample) {
-			return &Error{Kind: ErrFormat, Line: sample[0].line,
-				Detail: fmt.Sprintf("each line has as many fields if they are separated by %q, not by %q", other, c.comma),
-				Advice: "give " + sepFlag(other)}
+	count, last := 0, sample[len(sample)-1]
+	for i, s := range sample {
+		words := bytes.Fields(s.text)
+		if i > 0 && len(words) != count {
+			return nil
 		}
+		count = len(words)
 	}
-	return nil
-}
-
-// separates reports whether the rows have equally many fields with the
-// delimiter. With blanks, which separate words as well, one of the last must
-// be a number.
-func (c *csvReader) separates(delimiter byte, sample []sampled) bool {
-	if delimiter == ' ' {
-		count, last := 0, sample[len(sample)-1]
-		for i, s := range sample {
-			words := bytes.Fields(s.text)
-			if i > 0 && len(words) != count {
-				return false
-			}
-			count = len(words)
-		}
-		return count > 1 && slices.ContainsFunc(bytes.Fields(last.text), c.isNumber)
+	if count < 2 || !slices.ContainsFunc(bytes.Fields(last.text), func(word []byte) bool { _, ok := wholeNumber(word); return ok }) {
+		return nil
 	}
-	count := bytes.Count(sample[0].text, []byte{delimiter})
-	return count > 0 && !slices.ContainsFunc(sample, func(s sampled) bool { return bytes.Count(s.text, []byte{delimiter}) != count })
-}
-
-// sepFlag is the flag that declares the delimiter.
-func sepFlag(delimiter byte) string {
-	switch delimiter {
-	case '\t':
-		return "--sep tab"
-	case ' ':
-		return "--sep space"
-	}
-	return fmt.Sprintf("--sep '%c'", delimiter)
+	return &Error{Kind: ErrFormat, Line: sample[0].line,
+		Detail: fmt.Sprintf("each line has as many fields if they are separated by %q, not by %q", ' ', c.comma), Advice: "give --sep space"}
 }
 
 func (c *csvReader) readRest() error {
@@ -302,7 +358,31 @@ func (c *csvReader) readRest() error {
 	}
 }
 
+// isEmpty reports whether a record consists of delimiters.
+func (c *csvReader) isEmpty(text []byte) bool {
+	if c.comma == ' ' || text[0] != c.comma && text[0] != ' ' {
+		return false
+	}
+	return len(bytes.Trim(text, string([]byte{c.comma, ' '}))) == 0 && bytes.IndexByte(text, c.comma) >= 0
+}
+
+// addRecord adds a record, after those without a value before it: at the end of the text they are no rows.
 func (c *csvReader) addRecord(rec record) error {
+	if c.isEmpty(rec.text) {
+		rec.text = slices.Clone(rec.text)
+		c.empty = append(c.empty, rec)
+		return nil
+	}
+	for _, before := range c.empty {
+		if err := c.addOne(before); err != nil {
+			return err
+		}
+	}
+	c.empty = c.empty[:0]
+	return c.addOne(rec)
+}
+
+func (c *csvReader) addOne(rec record) error {
 	if err := c.checkBlank(rec); err != nil {
 		return err
 	}

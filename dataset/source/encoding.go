@@ -63,6 +63,47 @@ func decodingOf(start []byte, encoding string) (decode decoding, mark int, err e
 	return encodings[encoding], 0, nil
 }
 
+// guessEncoding returns the encoding of a text that starts so, without a byte-order mark: empty for UTF-8, or that
+// of Excel's CSV where the text is not UTF-8. Cut means that the text goes on.
+func guessEncoding(start []byte, cut bool) string {
+	if even, odd := zeros(start); max(even, odd) > 0.3 && min(even, odd) < 0.05 {
+		if odd > even {
+			return "utf-16le"
+		}
+		return "utf-16be"
+	}
+	if cut {
+		start = start[:max(0, len(start)-utf8.UTFMax+1)]
+		for len(start) > 0 && !utf8.RuneStart(start[len(start)-1]) {
+			start = start[:len(start)-1]
+		}
+		start = start[:max(0, len(start)-1)]
+	}
+	switch {
+	case utf8.Valid(start) || bytes.IndexByte(start, 0) >= 0: // or a binary file
+		return ""
+	case slices.ContainsFunc(start, func(c byte) bool { return charmap.Windows1252.DecodeByte(c) == utf8.RuneError }):
+		return "latin1"
+	}
+	return "windows-1252"
+}
+
+// zeros returns the shares of zero bytes at even and at odd places.
+func zeros(text []byte) (even, odd float64) {
+	for i, c := range text {
+		if c != 0 {
+			continue
+		}
+		if i%2 == 0 {
+			even++
+		} else {
+			odd++
+		}
+	}
+	half := float64(max(1, len(text)/2))
+	return even / half, odd / half
+}
+
 // decoder makes UTF-8 of a text in another encoding.
 type decoder struct {
 	from   *bufio.Reader

@@ -12,10 +12,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -52,7 +54,30 @@ func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, e
 		}
 		t, err = readOnce(ctx, path, read, opts, at.late)
 	}
+	if errors.Is(err, ErrEncoding) && opts.Encoding == "" && isDelimited(path, opts) && isRegular(path) { // beyond what was guessed from
+		opts.Encoding = "windows-1252"
+		if again, err := ReadFile(ctx, path, opts); err == nil {
+			return withEncoding(again, opts.Encoding), nil
+		}
+	}
 	return t, inFile(path, ended(ctx, once(err)))
+}
+
+// isDelimited reports whether a file is a text of separated fields.
+func isDelimited(path string, opts Options) bool {
+	format := extensionOf(path)
+	if opts.Format != "" {
+		format = "." + strings.ToLower(opts.Format)
+	}
+	return slices.Contains([]string{".csv", ".data", ".dat", ".txt", ".tsv", ".tab"}, format)
+}
+
+// withEncoding notes an encoding that was found out late.
+func withEncoding(t *dataset.Table, encoding string) *dataset.Table {
+	o := t.Origin()
+	o.Notes = append([]string{"the encoding is " + encoding}, o.Notes...)
+	t.SetOrigin(o)
+	return t
 }
 
 // Read reads a table that has no file name, such as one from standard input, in
@@ -92,7 +117,7 @@ func delimited(start []byte) string {
 // cannot be read a second time, how the first time would suffice.
 func once(err error) error {
 	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil {
-		at.Advice += fmt.Sprintf("; if the column holds words, give --categorical %s, because this source cannot be read twice", at.Name)
+		at.Advice += fmt.Sprintf("; if the column holds words, give --categorical %s, because this source cannot be read twice", words.Argument(at.Name))
 	}
 	return err
 }

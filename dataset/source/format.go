@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,11 +35,6 @@ func typed(read func(context.Context, io.Reader, Options) (*dataset.Table, error
 	return func(ctx context.Context, r io.Reader, opts Options, _ []int) (*dataset.Table, error) {
 		return read(ctx, r, opts)
 	}
-}
-
-func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
-	opts.Delimiter = cmp.Or(opts.Delimiter, '\t')
-	return readCSV(ctx, r, opts, notNumeric)
 }
 
 // CheckFormat rejects a name that Options.Format cannot have.

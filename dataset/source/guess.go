@@ -10,20 +10,23 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// guesser determines the kinds of the columns of a table whose format declares
-// nothing: their names and kinds, from the first rows.
+// guesser determines the columns of a table whose format declares nothing: their names, their
+// kinds and how their numbers are written, from the first rows.
 type guesser struct {
 	rows
-	opts     Options
-	missing  map[string]bool
-	ignored  map[string]bool
-	numerals *numerals
+	opts    Options
+	missing map[string]bool
+	ignored map[string]bool
+	stored  bool          // numbers are stored as programs write them, besides those in text
+	spelled []*numerals   // by column: how its numbers are written
+	style   dataset.Style // of the file
+	header  bool
+	notes   []string
 }
 
 // newGuesser checks the options.
 func newGuesser(opts Options) (guesser, error) {
-	n, err := opts.numerals()
-	return guesser{rows: rows{choice: opts.Choice.restart()}, opts: opts, missing: opts.missingSet(DefaultMissing()), ignored: opts.ignored(), numerals: n}, err
+	return guesser{rows: rows{choice: opts.Choice.restart()}, opts: opts, missing: opts.missingSet(DefaultMissing()), ignored: opts.ignored()}, opts.checkNumerals()
 }
 
 // sampled is a copy of a record and of its fields.
@@ -39,30 +42,33 @@ const (
 
 // open decides on header and kinds, and adds the rows of the sample.
 func (g *guesser) open(sample []sampled, notNumeric []int) error {
+	g.spellNumbers(sample[min(1, len(sample)-1):], len(sample[0].fields))
 	body := sample
 	if g.opts.Header == HeaderPresent || g.opts.Header == HeaderGuess && g.looksLikeHeader(sample) {
-		body = sample[1:]
+		body, g.header = sample[1:], true
 	}
-	if err := g.nameColumns(sample[0], len(body) < len(sample)); err != nil {
+	if err := g.nameColumns(sample[0]); err != nil {
 		return err
 	}
 	if err := g.opts.check(g.names); err != nil {
 		return err
 	}
-	g.sinks = make([]sink, len(g.names))
 	words := make([]bool, len(g.names))
 	for _, j := range notNumeric {
 		if j < len(words) {
 			words[j] = true
 		}
 	}
-	for j, name := range g.names {
-		numeric := !words[j] && g.numericIn(body, j)
-		if g.sinks[j] = g.sinkFor(name, numeric); !numeric {
-			if err := g.checkSpelling(body, j); err != nil {
-				return err
-			}
+	if g.header && len(body) > 1 && g.areUnits(body) {
+		for _, field := range body[0].fields {
+			g.style.Units = append(g.style.Units, string(field))
 		}
+		g.notes = append(g.notes, fmt.Sprintf("line %d has the units of the columns and is not a row", body[0].line))
+		body = body[1:]
+	}
+	g.sinks = make([]sink, len(g.names))
+	for j := range g.names {
+		g.sinks[j] = g.sinkFor(j, !words[j] && g.numericIn(body, j))
 	}
 	for _, s := range body {
 		if err := g.checkBlank(s.record); err != nil {
@@ -85,12 +91,15 @@ func (g *guesser) checkBlank(rec record) error {
 		Advice: `remove it, or write "" for a missing value`}
 }
 
-func (g *guesser) nameColumns(first sampled, header bool) error {
+func (g *guesser) nameColumns(first sampled) error {
 	at := make(map[string]int, len(first.fields))
 	for j, field := range first.fields {
 		name := "column" + strconv.Itoa(j)
-		if header && len(field) > 0 {
+		switch {
+		case g.header && len(field) > 0:
 			name = string(field)
+		case g.header:
+			g.style.Unnamed = append(g.style.Unnamed, j)
 		}
 		e := Error{Line: first.line, Column: j + 1, Name: name}
 		if !utf8.ValidString(name) {
@@ -108,7 +117,8 @@ func (g *guesser) nameColumns(first sampled, header bool) error {
 	return nil
 }
 
-func (g *guesser) sinkFor(name string, numeric bool) sink {
+func (g *guesser) sinkFor(j int, numeric bool) sink {
+	name := g.names[j]
 	kind, declared := g.opts.kind(name)
 	switch {
 	case g.ignored[name]:
@@ -116,53 +126,81 @@ func (g *guesser) sinkFor(name string, numeric bool) sink {
 	case kind == dataset.KindText:
 		return newSink(kind, name, nil) // NA may be an id
 	case kind == dataset.KindNumeric || numeric && !declared:
-		return &numberSink{into: dataset.NewNumeric(name), missing: g.missing, numerals: g.numerals, guessed: !declared}
+		s := g.numbers(j)
+		s.guessed = !declared
+		return s
 	case declared:
 		return newSink(kind, name, g.missing)
 	}
 	return newWordSink(name, g.missing)
 }
 
-// checkSpelling rejects a column whose words would all be numbers with other
-// marks: as words they would teach the network nothing.
-func (g *guesser) checkSpelling(sample []sampled, column int) error {
-	if _, words := g.sinks[column].(*wordSink); !words || g.numerals != nil {
-		return nil
+// numbers returns the sink of a column of numbers.
+func (g *guesser) numbers(j int) *numberSink {
+	name := ""
+	if j < len(g.names) {
+		name = g.names[j]
 	}
-	var values [][]byte
-	first := record{}
+	return &numberSink{
+		into: dataset.NewNumeric(name), missing: g.missing, numerals: g.spelled[j], cells: &tally{censored: g.opts.Censored},
+		label: g.opts.Label != nil && g.opts.Label(name),
+	}
+}
+
+// numericIn reports whether a column is one of numbers: all its values in the sample are numbers or missing, or all
+// but a few, and they are not codes with zeros in front.
+func (g *guesser) numericIn(sample []sampled, column int) bool {
+	strict := true
+	for _, s := range sample {
+		if column < len(s.fields) && !g.isNumber(column, s.fields[column]) && !g.missing[string(s.fields[column])] {
+			strict = false
+			break
+		}
+	}
+	if strict {
+		return !g.zeroPadded(sample, column)
+	}
+	return g.nearlyNumeric(sample, column)
+}
+
+// nearlyNumeric is numericIn for a column that has other cells than numbers.
+func (g *guesser) nearlyNumeric(sample []sampled, column int) bool {
+	s, any := g.numbers(column), false
+	for _, row := range sample {
+		if column >= len(row.fields) {
+			continue
+		}
+		if s.add(row.fields[column]) == errOdd {
+			s.addOdd(row.record, row.fields[column])
+		}
+		any = any || !s.into.Missing(s.into.Len()-1)
+		if s.cells.words.total*fewWords > len(sample) {
+			return false
+		}
+	}
+	return any && s.cells.isNumeric(s.into)
+}
+
+// zeroPadded reports whether the values of a column are digits, equally many in all of them, and some
+// start with a zero: then they are ids or codes, of which a number would lose the zeros.
+func (g *guesser) zeroPadded(sample []sampled, column int) bool {
+	const fewest = 3
+	length, zero := 0, false
 	for _, s := range sample {
 		if column >= len(s.fields) || g.missing[string(s.fields[column])] {
 			continue
 		}
-		if !g.isNumber(s.fields[column]) && first.line == 0 {
-			first = s.record
-			values = slices.Insert(values, 0, s.fields[column])
-			continue
-		}
-		values = append(values, s.fields[column])
-	}
-	flags := flagsFor(values)
-	if first.line == 0 || len(flags) == 0 {
-		return nil
-	}
-	e := g.fieldError(first, column, ErrNumber, values[0])
-	e.Advice = fmt.Sprintf("if it is one, give %s; if it is a word, --categorical %s", strings.Join(flags, " or "), g.names[column])
-	return e
-}
-
-// numericIn reports whether all values of the column are numbers or missing.
-func (g *guesser) numericIn(sample []sampled, column int) bool {
-	for _, s := range sample {
-		if column < len(s.fields) && !g.isNumber(s.fields[column]) && !g.missing[string(s.fields[column])] {
+		field := s.fields[column]
+		if !isDigits(field) || len(field) < fewest || length != 0 && len(field) != length {
 			return false
 		}
+		length, zero = len(field), zero || field[0] == '0'
 	}
-	return true
+	return zero
 }
 
-func (g *guesser) isNumber(field []byte) bool {
-	_, ok := g.numerals.number(field)
+func (g *guesser) isNumber(column int, field []byte) bool {
+	_, ok := g.spelled[column].number(field)
 	return ok
 }
 
@@ -170,9 +208,11 @@ func (g *guesser) looksLikeHeader(sample []sampled) bool {
 	first, rest := sample[0].fields, sample[1:]
 	anyNumber := false
 	for j, field := range first {
-		if g.isNumber(field) {
+		cell := g.spelled[j].loose(field)
+		switch {
+		case cell.kind != otherCell && cell.kind != missingCell:
 			anyNumber = true
-		} else if len(rest) > 0 && !g.missing[string(field)] && g.numericIn(rest, j) {
+		case cell.kind == otherCell && len(rest) > 0 && len(field) > 0 && !g.missing[string(field)] && g.numericIn(rest, j):
 			return true
 		}
 	}
@@ -191,4 +231,123 @@ func countsUp(fields [][]byte) bool {
 		}
 	}
 	return len(fields) > 2 // 0,1 may well be a row of data
+}
+
+// areUnits reports whether the first row of a body has the units of the columns: a known unit or one in brackets in a column
+// that is numbers otherwise, and in all others one as well, a dash, or nothing.
+func (g *guesser) areUnits(body []sampled) bool {
+	found := false
+	if len(body[0].fields) != len(g.names) {
+		return false
+	}
+	for j, field := range body[0].fields {
+		text := strings.TrimSpace(string(field))
+		bracketed := len(text) > 2 && strings.ContainsAny(text[:1], "[(") && strings.ContainsAny(text[len(text)-1:], "])")
+		unit := bracketed || knownUnit(text, false)
+		if !unit && text != "" && text != "-" && text != "–" {
+			return false
+		}
+		found = found || unit && g.numericIn(body[1:], j)
+	}
+	return found
+}
+
+// finish returns the table, with what is known about its origin.
+func (g *guesser) finish() (*dataset.Table, error) {
+	if err := g.settle(); err != nil {
+		return nil, err
+	}
+	g.dropEmpty()
+	t, err := g.table()
+	if err != nil {
+		return nil, err
+	}
+	o := dataset.Origin{Style: g.style, Headless: !g.header, Notes: g.notes, Lines: g.lines}
+	var marks []dataset.Column
+	for j, s := range g.sinks {
+		numbers, ok := s.(*numberSink)
+		if !ok || numbers == nil || numbers.cells == nil {
+			continue
+		}
+		warnings, notes := numbers.cells.remarks(g.names[j], numbers.label)
+		o.Warnings, o.Notes = append(o.Warnings, warnings...), append(o.Notes, notes...)
+		if c := g.marksOf(numbers, t); c != nil {
+			marks = append(marks, c)
+		}
+	}
+	if marks != nil {
+		if t, err = dataset.NewTable(slices.Concat(t.Columns(), marks)...); err != nil {
+			return nil, err
+		}
+	}
+	t.SetOrigin(o)
+	return g.opts.withIDs(t, nil)
+}
+
+// marksOf returns the column that marks censored values of another one, if it has such values or the options declare
+// the column; nil otherwise.
+func (g *guesser) marksOf(s *numberSink, t *dataset.Table) dataset.Column {
+	name := dataset.CensoredColumn(s.into.Name())
+	_, declared := g.opts.Kinds[name]
+	if s.label || t.Has(name) || g.ignored[name] || len(s.cells.sides) == 0 && !declared {
+		return nil
+	}
+	marks := dataset.NewCensored(s.into.Name(), t.Rows(), s.cells.sides)
+	if g.file != nil {
+		_ = marks.MoveTo(g.file) // what finds no space stays
+	}
+	return marks
+}
+
+// settle decides about columns of numbers that have words. All words of columns that must be numbers are one error.
+func (g *guesser) settle() error {
+	var wrong []*Error
+	for j, s := range g.sinks {
+		numbers, ok := s.(*numberSink)
+		if !ok || numbers == nil || numbers.cells == nil || numbers.cells.words.total == 0 {
+			continue
+		}
+		found := &numbers.cells.words
+		e := g.fieldError(numbers.cells.first, j, ErrNumber, []byte(found.list[0]))
+		switch {
+		case !numbers.guessed:
+			if found.total > 1 {
+				e.Detail = found.String()
+				e.Advice = "correct them, or leave them empty if they are missing; --missing-marks names words that mean that"
+			}
+			wrong = append(wrong, e)
+		case !numbers.cells.isNumeric(numbers.into):
+			if g.late == nil {
+				g.late = e
+			}
+			g.late.late = append(g.late.late, j)
+		}
+	}
+	if len(wrong) > 0 {
+		for _, e := range wrong[1:] {
+			wrong[0].Detail += fmt.Sprintf("; in column %d (%s): %s", e.Column, e.Name, e.Detail)
+		}
+		return wrong[0]
+	}
+	if g.late != nil {
+		return g.late
+	}
+	return nil
+}
+
+// dropEmpty drops columns at the end that have neither a name nor a value, as spreadsheets write them.
+func (g *guesser) dropEmpty() {
+	for j := len(g.sinks) - 1; j > 0 && slices.Contains(g.style.Unnamed, j); j-- {
+		if g.sinks[j] == nil {
+			continue
+		}
+		c := g.sinks[j].soFar()
+		for row := range c.Len() {
+			if !c.Missing(row) {
+				return
+			}
+		}
+		g.sinks[j] = nil
+		g.style.Unnamed = slices.DeleteFunc(g.style.Unnamed, func(i int) bool { return i == j })
+	}
 }

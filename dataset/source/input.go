@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/dataset"
 )
 
 const (
@@ -35,24 +37,77 @@ type record struct {
 
 // newInput reads the first block and finds out how the text is encoded.
 func newInput(from io.Reader, encoding string) (*input, error) {
-	in := &input{from: from, line: 1, buffer: make([]byte, bufferSize)}
-	if err := in.fill(); err != nil {
-		return nil, err
-	}
-	text := in.buffer[:in.end]
-	decode, mark, err := decodingOf(text, encoding)
+	in, err := startInput(from)
 	if err != nil {
 		return nil, err
 	}
+	return in, in.decodeAs(encoding)
+}
+
+// startInput reads the first block.
+func startInput(from io.Reader) (*input, error) {
+	in := &input{from: from, line: 1, buffer: make([]byte, bufferSize)}
+	return in, in.fill()
+}
+
+// decodeAs decodes the first block and what follows.
+func (in *input) decodeAs(encoding string) error {
+	text := in.buffer[:in.end]
+	decode, mark, err := decodingOf(text, encoding)
+	if err != nil {
+		return err
+	}
 	in.start = mark
 	if decode != nil {
-		raw := io.MultiReader(bytes.NewReader(slices.Clone(text[mark:])), from)
+		raw := io.MultiReader(bytes.NewReader(slices.Clone(text[mark:])), in.from)
 		in.from, in.start, in.end, in.done = &decoder{from: bufio.NewReaderSize(raw, bufferSize), decode: decode}, 0, 0, false
 		if err := in.fill(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return in, checkText(in.buffer[in.start:in.end])
+	return checkText(in.buffer[in.start:in.end])
+}
+
+// newGuessedInput is newInput for a text whose encoding may be guessed from its first block, and whose lines
+// may end with CR alone. It adds what it finds to the style.
+func newGuessedInput(from io.Reader, encoding string, style *dataset.Style) (*input, error) {
+	in, err := startInput(from)
+	if err != nil {
+		return nil, err
+	}
+	first := in.buffer[:in.end]
+	style.Mark = hasMark(string(first[:min(len(first), 3)]))
+	if style.Encoding = encoding; encoding == "" && !style.Mark {
+		style.Encoding = guessEncoding(first, !in.done)
+	}
+	if err := in.decodeAs(style.Encoding); err != nil {
+		return nil, err
+	}
+	text := in.buffer[in.start:in.end]
+	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0 {
+		withLineFeeds(text)
+		in.from = carriageReturns{in.from}
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	style.CRLF = bytes.HasSuffix(line, []byte("\r"))
+	return in, nil
+}
+
+// carriageReturns reads a text whose lines end with CR as one whose lines end with LF.
+type carriageReturns struct{ from io.Reader }
+
+func (c carriageReturns) Read(to []byte) (int, error) {
+	n, err := c.from.Read(to)
+	withLineFeeds(to[:n])
+	return n, err
+}
+
+func withLineFeeds(text []byte) {
+	for i, c := range text {
+		if c == '\r' {
+			text[i] = '\n'
+		}
+	}
 }
 
 // checkText rejects what is not text.

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // numerals is how the numbers of a text are written, where that is not as
@@ -13,27 +14,20 @@ type numerals struct {
 	plain     []byte // scratch
 }
 
-// numerals returns nil where numbers are written as programs do.
-func (o Options) numerals() (*numerals, error) {
-	if o.Decimal == 0 && o.Thousands == 0 {
-		return nil, nil
-	}
-	n := &numerals{decimal: o.Decimal, thousands: o.Thousands}
-	if n.decimal == 0 {
-		n.decimal = '.'
-	}
+// checkNumerals rejects marks that numbers cannot have.
+func (o Options) checkNumerals() error {
 	refuse := func(mark byte, what, advice string) error {
 		return &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot %s", mark, what), Advice: advice}
 	}
 	switch {
-	case n.decimal != '.' && n.decimal != ',':
-		return nil, refuse(n.decimal, "be the decimal mark", "use a point or a comma")
-	case !slices.Contains([]byte{0, ',', '.', ' ', '\'', '_'}, n.thousands):
-		return nil, refuse(n.thousands, "separate thousands", "use a comma, a point, a blank, an apostrophe or an underscore")
-	case n.thousands == n.decimal:
-		return nil, refuse(n.decimal, "be the decimal mark and separate thousands, too", "declare one of them differently")
+	case !slices.Contains([]byte{0, '.', ','}, o.Decimal):
+		return refuse(o.Decimal, "be the decimal mark", "use a point or a comma")
+	case !slices.Contains([]byte{0, ',', '.', ' ', '\'', '_'}, o.Thousands):
+		return refuse(o.Thousands, "separate thousands", "use a comma, a point, a blank, an apostrophe or an underscore")
+	case o.Thousands != 0 && o.Thousands == o.Decimal:
+		return refuse(o.Decimal, "be the decimal mark and separate thousands, too", "declare one of them differently")
 	}
-	return n, nil
+	return nil
 }
 
 // number reads a field that is entirely a number.
@@ -91,7 +85,7 @@ func (n *numerals) rewrite(field []byte) bool {
 
 // separator returns the length of the separator of thousands at the start of the
 // text, 0 if there is none. A blank may be one of those that keep a number on one
-// line.
+// line, and an apostrophe a typographic one.
 func (n *numerals) separator(text []byte) int {
 	if n.thousands == 0 {
 		return 0
@@ -99,39 +93,17 @@ func (n *numerals) separator(text []byte) int {
 	if text[0] == n.thousands {
 		return 1
 	}
+	if text[0] < utf8.RuneSelf || n.thousands != ' ' && n.thousands != '\'' {
+		return 0
+	}
+	others := quoteGroups
 	if n.thousands == ' ' {
-		for _, blank := range []string{"\u00a0", "\u202f", "\u2009"} {
-			if len(text) >= len(blank) && string(text[:len(blank)]) == blank {
-				return len(blank)
-			}
+		others = blankGroups
+	}
+	for _, other := range others {
+		if len(text) >= len(other) && string(text[:len(other)]) == other {
+			return len(other)
 		}
 	}
 	return 0
-}
-
-// spellings are ways to write numbers that a reader could mistake for words, and
-// the flags that declare them.
-var spellings = []struct {
-	numerals
-	flags string
-}{
-	{numerals{decimal: ','}, "--decimal ,"},
-	{numerals{decimal: '.', thousands: ','}, "--thousands ,"},
-	{numerals{decimal: ',', thousands: '.'}, "--decimal , --thousands ."},
-	{numerals{decimal: ',', thousands: ' '}, "--decimal , --thousands space"},
-}
-
-// flagsFor returns the flags with which all values would be numbers; the last
-// two only if the first do not suffice.
-func flagsFor(values [][]byte) (flags []string) {
-	for i, s := range spellings {
-		if i >= 2 && len(flags) > 0 {
-			break
-		}
-		n := s.numerals
-		if !slices.ContainsFunc(values, func(v []byte) bool { _, ok := n.number(v); return !ok }) {
-			flags = append(flags, s.flags)
-		}
-	}
-	return flags
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Options configure how to read a table.
@@ -19,18 +20,23 @@ type Options struct {
 	// the file's name or, where there is no name, of its first bytes.
 	Format string
 	// Delimiter separates the fields of a CSV file; a blank stands for any number
-	// of blanks and tabs. 0 means a comma, or a tab in files named .tsv or .tab,
-	// or a semicolon if the decimal mark is a comma.
+	// of blanks and tabs. 0 means the one of comma, semicolon, tab and bar that the file suggests.
 	Delimiter byte
 	// Decimal is the decimal mark of the numbers in a CSV file, a point or a
-	// comma; 0 means a point.
+	// comma; 0 means the one that the file suggests, for each column.
 	Decimal byte
 	// Thousands separates groups of three digits in the numbers of a CSV file:
-	// a comma, point, blank, apostrophe or underscore; 0 means that nothing does.
+	// a comma, point, blank, apostrophe or underscore; 0 means what the file suggests.
 	Thousands byte
 	// Encoding is that of a text file: utf-8, utf-16le, utf-16be, latin1 or
-	// windows-1252. Empty means that of its byte-order mark, or else UTF-8.
+	// windows-1252. Empty means that of its byte-order mark, or else UTF-8, or in a CSV file
+	// that is not UTF-8 what it suggests.
 	Encoding string
+	// Censored is how values of which only a limit is known, such as <0.5, are read in CSV files and workbooks.
+	Censored Censored
+	// Label, unless nil, reports whether a column holds labels. Nothing marks those that are
+	// censored, because no model may see them.
+	Label func(column string) bool
 	// Header determines whether the first row of a CSV file holds the column names.
 	// Without a header the columns are named column0, column1, …
 	Header Header
@@ -100,14 +106,11 @@ func DefaultMissing() []string {
 }
 
 // delimiter rejects characters that cannot separate fields: parts of numbers
-// and words, quotes and line ends.
+// and words, quotes and line ends. It is 0 if it is to be guessed.
 func (o Options) delimiter() (byte, error) {
 	d := o.Delimiter
 	if d == 0 {
-		if o.Decimal == ',' {
-			return ';', nil
-		}
-		return ',', nil
+		return 0, nil
 	}
 	if d >= utf8.RuneSelf || unicode.IsLetter(rune(d)) || unicode.IsDigit(rune(d)) || strings.IndexByte("\"\r\n.+-", d) >= 0 {
 		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot be the delimiter", d), Advice: "use a comma, semicolon, tab, bar or blank"}
@@ -156,7 +159,7 @@ func (o Options) check(names []string) error {
 	known := setOf(names)
 	for _, name := range asked {
 		if !known[name] {
-			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: "the columns are " + shortList(names)}
+			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: words.DidYouMean(name, names[:min(len(names), 500)]) + "the columns are " + shortList(names)}
 		}
 	}
 	return nil

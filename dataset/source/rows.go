@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
@@ -18,6 +19,7 @@ type rows struct {
 	choice *Choice
 	file   *rowfile.Store // that rows have moved to; nil if none have
 	late   *Error         // the first value that shows that a column is not numeric, with all such columns
+	lines  dataset.Lines  // of the rows
 }
 
 // addPlain adds a record without quotes. Numbers are parsed in place, which
@@ -45,7 +47,7 @@ func (r *rows) addPlain(rec record) error {
 	if at <= len(text) {
 		return r.ragged(rec, bytes.Count(text, []byte{r.comma})+1)
 	}
-	r.choose()
+	r.choose(rec)
 	return nil
 }
 
@@ -59,7 +61,7 @@ func (r *rows) addFields(rec record, fields [][]byte) error {
 			return err
 		}
 	}
-	r.choose()
+	r.choose(rec)
 	return nil
 }
 
@@ -72,6 +74,13 @@ func (r *rows) add(rec record, j int, field []byte) error {
 
 // outcome handles what a sink returned for a field.
 func (r *rows) outcome(rec record, j int, field []byte, kind error) error {
+	if kind == errOdd {
+		if !utf8.Valid(field) {
+			return r.fieldError(rec, j, ErrEncoding, field)
+		}
+		r.sinks[j].(*numberSink).addOdd(rec, field)
+		return nil
+	}
 	if kind == errGuess {
 		if r.late == nil {
 			r.late = r.fieldError(rec, j, ErrNumber, field)

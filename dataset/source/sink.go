@@ -33,6 +33,8 @@ type numberSink struct {
 	into     *dataset.Numeric
 	missing  map[string]bool
 	numerals *numerals // how its numbers are written; nil for as programs do
+	cells    *tally    // of those that are not simply numbers; nil where only numbers are allowed
+	label    bool      // its numbers are labels
 	guessed  bool      // the first rows suggest that the column is numeric
 	wrong    bool      // the guess failed: a later value is not a number
 }
@@ -40,13 +42,25 @@ type numberSink struct {
 func (s *numberSink) add(field []byte) error {
 	v, ok := s.numerals.number(field)
 	if !ok {
-		if !s.missing[string(field)] {
+		switch {
+		case s.missing[string(field)]:
+			v = math.NaN()
+		case s.cells != nil:
+			return errOdd
+		default:
 			return s.refuse()
 		}
-		v = math.NaN()
 	}
 	s.into.Append(v)
 	return nil
+}
+
+// errOdd reports a cell that is not simply a number. The caller adds it with addOdd.
+var errOdd = errors.New("the cell is not simply a number")
+
+// addOdd adds such a cell.
+func (s *numberSink) addOdd(rec record, field []byte) {
+	s.into.Append(s.cells.number(s.numerals, field, rec, s.into.Len()))
 }
 
 // errGuess reports that a column taken for numeric is not. The sink returns it

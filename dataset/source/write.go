@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func WriteFile(path string, t *dataset.Table) error {
 // WriteStyled writes the table to a file as text with the delimiter, the line ends, the
 // byte-order mark and the unnamed columns of the style, in UTF-8. Without a delimiter, it
 // is that of the file's extension.
-func WriteStyled(path string, t *dataset.Table, s Style) error {
+func WriteStyled(path string, t *dataset.Table, s dataset.Style) error {
 	if s.Delimiter == 0 {
 		s.Delimiter = ','
 		if extension := extensionOf(path); extension == ".tsv" || extension == ".tab" {
@@ -94,33 +95,61 @@ func writeWhole(path string, write func(io.Writer) error) error {
 }
 
 // WriteCSV writes the table as CSV text with a header, which ReadCSV reads back:
-// numbers in their shortest form, missing values as empty fields.
-func WriteCSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, Style{Delimiter: ','}) }
+// numbers in their shortest form, missing values as empty fields. The separator of fields and the
+// decimal mark are those of the table's origin, if it has one.
+func WriteCSV(w io.Writer, t *dataset.Table) error {
+	own := t.Origin()
+	s := dataset.Style{Delimiter: ',', Decimal: own.Decimal}
+	if own.Delimiter == ';' || own.Delimiter == '|' {
+		s.Delimiter = own.Delimiter
+	}
+	return writeText(w, t, s)
+}
 
-func writeTSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, Style{Delimiter: '\t'}) }
+func writeTSV(w io.Writer, t *dataset.Table) error {
+	return writeText(w, t, dataset.Style{Delimiter: '\t', Decimal: t.Origin().Decimal})
+}
 
-func writeText(w io.Writer, t *dataset.Table, s Style) error {
+func writeText(w io.Writer, t *dataset.Table, s dataset.Style) error {
 	to := bufio.NewWriterSize(w, bufferSize)
 	if s.Mark {
 		to.WriteString(marks[0].bytes)
 	}
-	writeRow(to, s.names(t.Names()), s)
+	writeRow(to, headerOf(t, s), s)
+	if s.Units != nil {
+		writeRow(to, s.Units, s)
+	}
 	fields := make([]string, len(t.Columns()))
 	for row := range t.Rows() {
 		for j, c := range t.Columns() {
 			fields[j] = c.Format(row)
+			if s.Decimal == ',' && c.Kind() == dataset.KindNumeric {
+				fields[j] = strings.Replace(fields[j], ".", ",", 1)
+			}
 		}
 		writeRow(to, fields, s)
 	}
 	return to.Flush() // which returns the first error of all writes
 }
 
-func writeRow(w *bufio.Writer, fields []string, s Style) {
+// headerOf returns the names of the columns: one whose name the reader made up has none.
+func headerOf(t *dataset.Table, s dataset.Style) []string {
+	header := t.Names()
+	for _, j := range s.Unnamed {
+		if j < len(header) && header[j] == "column"+strconv.Itoa(j) {
+			header[j] = ""
+		}
+	}
+	return header
+}
+
+func writeRow(w *bufio.Writer, fields []string, s dataset.Style) {
+	empty := !slices.ContainsFunc(fields, func(field string) bool { return field != "" })
 	for j, field := range fields {
 		if j > 0 {
 			w.WriteByte(s.Delimiter)
 		}
-		if needsQuotes(field, s.Delimiter) || len(fields) == 1 && field == "" { // a blank line would be skipped
+		if needsQuotes(field, s.Delimiter) || empty && j == 0 { // a line without values could be skipped
 			field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
 		}
 		w.WriteString(field)

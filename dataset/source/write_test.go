@@ -151,26 +151,28 @@ func TestStyle(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		opts Options
-		want Style
+		want dataset.Style
 	}{
-		"plain":        {"id,x\na,1.5\nb,2\n", Options{}, Style{Delimiter: ','}},
-		"excel":        {"id;x;y\na;1,5;\nb;2;3,25\n", Options{}, Style{Delimiter: ';', Decimal: ','}},
-		"points":       {"id;x\na;1.5\nb;2,5\n", Options{}, Style{Delimiter: ';', Decimal: '.'}},
-		"quoted":       {"id;x\n\"a;b\";1,5\nb;2\n", Options{}, Style{Delimiter: ';', Decimal: ','}},
-		"tabs":         {"id\tx\na\t1\n", Options{}, Style{Delimiter: '\t'}},
-		"one column":   {"x\n1\n2\n", Options{}, Style{}},
-		"ragged":       {"a,b\n1,2,3\n", Options{}, Style{}},
-		"windows":      {"\xef\xbb\xbf,x\r\n0,1\r\n", Options{}, Style{Delimiter: ',', CRLF: true, Mark: true, Unnamed: []int{0}}},
-		"windows-1252": {"gr\xf6\xdfe;x\n1;" + strings.Repeat("2", 8) + "\n", Options{}, Style{Delimiter: ';', Encoding: "windows-1252"}},
-		"declared":     {"a;b\n1,5;2\n", Options{Delimiter: ';', Decimal: '.'}, Style{Delimiter: ';', Decimal: '.'}},
-		"empty":        {"", Options{}, Style{}},
+		"plain":        {"id,x\na,1.5\nb,2\n", Options{}, dataset.Style{Delimiter: ',', Decimal: '.'}},
+		"excel":        {"id;x;y\na;1,5;\nb;2;3,25\n", Options{}, dataset.Style{Delimiter: ';', Decimal: ','}},
+		"points":       {"id;x\na;1.5\nb;2,5\n", Options{}, dataset.Style{Delimiter: ';', Decimal: '.'}},
+		"quoted":       {"id;x\n\"a;b\";1,5\nb;2\n", Options{}, dataset.Style{Delimiter: ';', Decimal: ','}},
+		"tabs":         {"id\tx\na\t1\n", Options{}, dataset.Style{Delimiter: '\t'}},
+		"one column":   {"x\n1\n2\n", Options{}, dataset.Style{}},
+		"windows":      {"\xef\xbb\xbf,x\r\n0,1\r\n", Options{}, dataset.Style{Delimiter: ',', CRLF: true, Mark: true, Unnamed: []int{0}}},
+		"windows-1252": {"gr\xf6\xdfe;x\n1;" + strings.Repeat("2", 8) + "\n", Options{}, dataset.Style{Delimiter: ';', Encoding: "windows-1252"}},
+		"declared":     {"a;b\n1,5;2\n", Options{Delimiter: ';', Decimal: '.'}, dataset.Style{Delimiter: ';', Decimal: '.'}},
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := GuessStyle(path, c.opts)
-		if err != nil || !reflect.DeepEqual(got, c.want) {
+		table, err := ReadFile(t.Context(), path, c.opts)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := table.Origin().Style; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v, %v", name, got, c.want, err)
 		}
 	}
@@ -179,7 +181,7 @@ func TestStyle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteStyled(again, table, Style{Delimiter: ';', CRLF: true, Mark: true, Unnamed: []int{0, 1, 7}}); err != nil {
+	if err := WriteStyled(again, table, dataset.Style{Delimiter: ';', CRLF: true, Mark: true, Unnamed: []int{0, 1, 7}}); err != nil {
 		t.Fatal(err)
 	}
 	if raw, err := os.ReadFile(again); err != nil || string(raw) != "\xef\xbb\xbf;x\r\n0;\"a;b\"\r\n1;c\r\n" {

@@ -52,15 +52,16 @@ func readXLSX(ctx context.Context, r io.Reader, opts Options, notNumeric []int) 
 	if err != nil {
 		return nil, err
 	}
-	opts.Decimal, opts.Thousands = 0, 0 // numbers are stored as programs write them
+	opts.Decimal, opts.Thousands = 0, 0 // which describe text files
 	x := &sheetReader{book: w, notNumeric: notNumeric, unstored: map[int]int{}}
 	if x.guesser, err = newGuesser(opts.holding(w.strings.bytes())); err != nil {
 		return nil, err
 	}
+	x.stored = true
 	if err := w.walk(sheet, x); err != nil {
 		return nil, err
 	}
-	return x.finish()
+	return x.complete()
 }
 
 // checkWorkbook recognises what else carries the name of a workbook.

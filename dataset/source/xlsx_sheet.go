@@ -243,7 +243,8 @@ func (x *sheetReader) fit(row sampled, width int) ([][]byte, error) {
 	return fields, nil
 }
 
-func (x *sheetReader) finish() (*dataset.Table, error) {
+// complete returns the table.
+func (x *sheetReader) complete() (*dataset.Table, error) {
 	if len(x.sample) > 0 {
 		if err := x.openSample(); err != nil {
 			return nil, err
@@ -258,11 +259,8 @@ func (x *sheetReader) finish() (*dataset.Table, error) {
 				Advice: "open the workbook in Excel or LibreOffice and save it, so that values are stored with formulas"}
 		}
 	}
-	if x.late != nil {
-		return nil, x.late
-	}
 	if err := x.opts.allowRows(&x.rows, 0); err != nil {
 		return nil, err
 	}
-	return x.opts.withIDs(x.table())
+	return x.finish()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -99,6 +100,59 @@ func Wrap(text string, width int) []string {
 		}
 	}
 	return lines
+}
+
+// Nearest returns the name that was probably meant by another one: it differs in upper and lower case, in blanks and
+// the like, or in a letter or two. It is empty if there is none.
+func Nearest(name string, names []string) string {
+	plain := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" _-.", r) {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, text)
+	}
+	best, fewest := "", max(1, min(2, len(name)/3))+1
+	for _, other := range names {
+		if plain(other) == plain(name) {
+			return other
+		}
+		if d := distance(plain(name), plain(other)); d < fewest && d < len(other) {
+			best, fewest = other, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters of one word have to be changed, added or removed to get the other.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j, q := range y {
+			change := before
+			if r != q {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+1, before+1)
+		}
+	}
+	return row[len(y)]
+}
+
+// DidYouMean is a question about a name that is not among others; empty if none of them is near.
+func DidYouMean(name string, names []string) string {
+	if near := Nearest(name, names); near != "" {
+		return "did you mean " + strconv.Quote(near) + "? "
+	}
+	return ""
 }
 
 // Grouped writes a number as people do, with all of its digits and commas between

@@ -76,3 +76,15 @@ func TestArgument(t *testing.T) {
 		}
 	}
 }
+
+func TestNearest(t *testing.T) {
+	names := []string{"price", "Yield [%]", "x1", "x2", "temperature"}
+	for name, want := range map[string]string{"Price": "price", "prise": "price", "temprature": "temperature", "yield[%]": "Yield [%]", "cost": "", "y": "", "": ""} {
+		if got := Nearest(name, names); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	if got := DidYouMean("Price", names); got != `did you mean "price"? ` {
+		t.Error(got)
+	}
+}

@@ -44,6 +44,7 @@ type auditing struct {
 	names  []string           // of the labelled rows
 	places []int              // their rows of the table, or of the campaign
 	waits  []campaign.Waiting // labels of a campaign that are not among them yet
+	style  dataset.Style      // of the table
 }
 
 func newAudit() *cobra.Command {
@@ -256,6 +257,7 @@ func (a *auditing) read(ctx context.Context) error {
 		return err
 	}
 	a.rows, a.names, a.places = rows, make([]string, rows.Train.Rows), rows.TrainRows
+	a.style = table.Origin().Style
 	for i, row := range rows.TrainRows {
 		a.names[i] = strconv.Itoa(row)
 	}
@@ -338,7 +340,11 @@ func (a *auditing) table(r auditResult) (*dataset.Table, error) {
 	if a.columns.id != "" {
 		columns = append([]dataset.Column{ids}, columns...)
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(a.style), nil
 }
 
 // judges names what the labels were compared with.

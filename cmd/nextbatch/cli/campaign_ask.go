@@ -262,7 +262,11 @@ func batchTable(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*
 	for _, target := range s.Created.Targets {
 		columns = append(columns, dataset.NewNumeric(target, slices.Repeat([]float64{math.NaN()}, len(b.Rows))...))
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(s.Created.Style()), nil
 }
 
 // finite is a number, or NaN for one that a table cannot hold.
@@ -371,5 +375,9 @@ func predictedTable(s *campaign.State, p *campaign.Predicted) (*dataset.Table, e
 		}
 		columns = append(columns, predictionColumns(prefix, target, p.Predictions)...)
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(s.Created.Style()), nil
 }

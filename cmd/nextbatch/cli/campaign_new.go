@@ -86,6 +86,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 	if err != nil {
 		return err
 	}
+	n.progress.reportOrigin(path, table)
 	store := &newStore{address: address}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	c, err := campaign.New(ctx, store, n.name, campaign.Start{
@@ -110,7 +111,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 // read reads a table, which may lack target columns.
 func (n *campaignRows) read(ctx context.Context, path string) (*dataset.Table, error) {
 	flags := n.columns
-	flags.numeric = slices.Concat(n.columns.numeric, n.targets)
+	flags.numeric, flags.labels = slices.Concat(n.columns.numeric, n.targets), n.targets
 	for {
 		table, err := flags.read(ctx, path, false)
 		name, unknown := unknownColumn(err)
@@ -152,7 +153,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 		return err
 	}
 	n.columns.id = s.Created.IDColumn
-	n.columns.numeric = slices.Clone(s.Created.Targets)
+	n.columns.numeric, n.columns.labels = slices.Clone(s.Created.Targets), s.Created.Targets
 	for _, column := range s.Created.Columns {
 		switch column.Kind {
 		case dataset.KindNumeric.String():
@@ -169,6 +170,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 	if err != nil {
 		return err
 	}
+	n.progress.reportOrigin(path, table)
 	added, err := c.Add(ctx, n.by(), table)
 	if err != nil {
 		return faultsError(err, path, table.Rows(), "")

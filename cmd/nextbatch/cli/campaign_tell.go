@@ -6,12 +6,12 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/wire"
 )
@@ -126,16 +126,12 @@ func (t *telling) read(ctx context.Context, c *campaign.Campaign, path string) (
 	if err != nil {
 		return nil, err
 	}
-	format, _, err := t.format.guessed(path)
-	if err != nil {
-		return nil, err
-	}
-	opts, err := format.options()
+	opts, err := t.format.options()
 	if err != nil {
 		return nil, err
 	}
 	own := s.ReadOptions()
-	opts.Kinds, opts.Lenient, opts.Missing, opts.MaxMemory = maps.Clone(own.Kinds), own.Lenient, own.Missing, t.memory.left()
+	opts.Kinds, opts.Lenient, opts.Missing, opts.MaxMemory = maps.Clone(own.Kinds), own.Lenient, append(own.Missing, t.format.marks...), t.memory.left()
 	table, err := t.format.readTable(ctx, path, opts)
 	if usage := (usageError{}); errors.As(err, &usage) {
 		return nil, err
@@ -143,33 +139,28 @@ func (t *telling) read(ctx context.Context, c *campaign.Campaign, path string) (
 	if err != nil {
 		return nil, dataError{err}
 	}
-	if opts.Decimal == 0 && opts.Thousands == 0 {
-		return table, nil
-	}
-	return withPoints(table, s.Created.Targets, opts.Thousands, opts.Decimal)
+	t.progress.reportOrigin(path, table)
+	return t.plain(table, s.Created.Targets, opts, path)
 }
 
-// withPoints returns a table whose labels have a decimal point and no marks between thousands.
-func withPoints(t *dataset.Table, targets []string, thousands, decimal byte) (*dataset.Table, error) {
-	columns := slices.Clone(t.Columns())
+// plain returns a table whose labels are written as programs write numbers.
+func (t *telling) plain(table *dataset.Table, targets []string, opts source.Options, path string) (*dataset.Table, error) {
+	columns, from := slices.Clone(table.Columns()), table.Origin()
 	for i, c := range columns {
 		if !slices.Contains(targets, c.Name()) {
 			continue
 		}
-		text := dataset.NewText(c.Name())
-		for row := range c.Len() {
-			label := c.Format(row)
-			if thousands != 0 {
-				label = strings.ReplaceAll(label, string(thousands), "")
-			}
-			if decimal != 0 {
-				label = strings.ReplaceAll(label, string(decimal), ".")
-			}
-			text.Append([]byte(label))
+		labels, warnings := source.PlainNumbers(c, opts, from.Style)
+		for _, w := range warnings {
+			t.progress.warn(nameOf(path) + ": " + w)
 		}
-		columns[i] = text
+		columns[i] = labels
 	}
-	return dataset.NewTable(columns...)
+	plain, err := dataset.NewTable(columns...)
+	if err == nil {
+		plain.SetOrigin(from)
+	}
+	return plain, err
 }
 
 // changingRows is a run of campaign fail, return, retire or confirm.

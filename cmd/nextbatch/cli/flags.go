@@ -28,9 +28,10 @@ type columnFlags struct {
 	missing         string
 
 	format formatFlags
-	random string // the column that marks labels drawn at random; a flag of its own
-	memory memory // that reading and what follows may take
-	target string // the target columns, which must be numeric; a flag of its own
+	random string   // the column that marks labels drawn at random; a flag of its own
+	memory memory   // that reading and what follows may take
+	target string   // the target columns, which must be numeric; a flag of its own
+	labels []string // further columns of labels
 }
 
 func (f *columnFlags) register(c *cobra.Command) {
@@ -140,6 +141,9 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 		opts.Kinds[name] = dataset.KindNumeric
 	}
 	f.declareTargets(&opts)
+	opts.Label = func(column string) bool {
+		return slices.Contains(f.labels, column) || f.isTarget(column)
+	}
 	if f.id != "" {
 		opts.Kinds[f.id] = dataset.KindText
 	}

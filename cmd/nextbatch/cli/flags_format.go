@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,8 @@ import (
 type formatFlags struct {
 	sep, decimal, thousands string
 	encoding, format, sheet string
+	censored                string
+	marks                   []string // of missing values
 
 	inputRead bool   // a table came from standard input
 	prefix    string // of the names of the flags
@@ -32,12 +35,14 @@ func (f *formatFlags) register(c *cobra.Command) { f.registerFor(c, "", "") }
 func (f *formatFlags) registerFor(c *cobra.Command, prefix, files string) {
 	flags := c.Flags()
 	f.prefix = prefix
-	flags.StringVar(&f.sep, prefix+"sep", "", files+"what separates the fields of a text file: a character, tab, or space for any number of blanks (default , or by the file's name)")
-	flags.StringVar(&f.decimal, prefix+"decimal", "", files+"decimal mark of the numbers in a text file: . (the default) or , (fields are then separated by ; unless --sep says otherwise)")
-	flags.StringVar(&f.thousands, prefix+"thousands", "", files+"what separates thousands in the numbers of a text file: a character, or space")
-	flags.StringVar(&f.encoding, prefix+"encoding", "", files+"encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default by its byte-order mark, else utf-8)")
+	flags.StringVar(&f.sep, prefix+"sep", "", files+"what separates the fields of a text file: a character, tab, or space for any number of blanks (default what the file suggests)")
+	flags.StringVar(&f.decimal, prefix+"decimal", "", files+"decimal mark of the numbers in a text file: . or , (default what the file suggests)")
+	flags.StringVar(&f.thousands, prefix+"thousands", "", files+"what separates thousands in the numbers of a text file: a character, or space (default what the file suggests)")
+	flags.StringVar(&f.encoding, prefix+"encoding", "", files+"encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default what the file suggests)")
 	flags.StringVar(&f.format, prefix+"format", "", files+"format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
 	flags.StringVar(&f.sheet, prefix+"sheet", "", files+"sheet of an Excel workbook, if it has several")
+	flags.StringSliceVar(&f.marks, prefix+"missing-marks", nil, files+"further words that mean a missing value, besides empty cells, NA, n/a and the like")
+	flags.StringVar(&f.censored, prefix+"censored", "limit", files+"numbers of which only a limit is known, such as <0.5: limit (takes the limit, and marks them in an input of its own) or drop (makes them missing)")
 }
 
 // options returns the flags as options of a reader.
@@ -49,9 +54,9 @@ func (f *formatFlags) options() (o source.Options, err error) {
 		return o, err
 	}
 	switch f.decimal {
-	case "", ".":
-	case ",":
-		o.Decimal = ','
+	case "":
+	case ".", ",":
+		o.Decimal = f.decimal[0]
 	default:
 		return o, usagef("--%sdecimal must be . or , and not %q", f.prefix, f.decimal)
 	}
@@ -61,6 +66,12 @@ func (f *formatFlags) options() (o source.Options, err error) {
 	}
 	if err := source.CheckFormat(o.Format); err != nil {
 		return o, usagef("--%sformat: %w", f.prefix, err)
+	}
+	if o.Censored, err = source.ParseCensored(f.censored); err != nil {
+		return o, usagef("--%scensored %w", f.prefix, err)
+	}
+	if f.marks != nil {
+		o.Missing = slices.Concat(source.DefaultMissing(), f.marks)
 	}
 	return o, nil
 }
@@ -79,30 +90,6 @@ func character(flag, value string) (byte, error) {
 		return value[0], nil
 	}
 	return 0, usagef("--%s is %q; it must be one character of ASCII, tab or space", flag, value)
-}
-
-// guessed returns the flags with what the start of a text file tells where they are
-// silent, and how that file is written.
-func (f formatFlags) guessed(path string) (formatFlags, source.Style, error) {
-	opts, err := f.options()
-	if err != nil || !isText(path) && f.format != "csv" {
-		return f, source.Style{}, err
-	}
-	if f.decimal == "." {
-		opts.Decimal = '.'
-	}
-	style, err := source.GuessStyle(path, opts)
-	if err != nil {
-		return f, style, dataError{err}
-	}
-	if f.sep == "" && style.Delimiter != 0 {
-		f.sep = string(rune(style.Delimiter))
-	}
-	if f.decimal == "" && style.Decimal == ',' {
-		f.decimal = ","
-	}
-	f.encoding = cmp.Or(f.encoding, style.Encoding)
-	return f, style, nil
 }
 
 // readTable reads a file, or standard input.

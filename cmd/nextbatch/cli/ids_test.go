@@ -53,8 +53,8 @@ func TestSelectWarnsOfNames(t *testing.T) {
 func TestSelectRefusesIDs(t *testing.T) {
 	train := write(t, "labelled.csv", "id,a,y\np,1,2\nq,2,3\n")
 	for text, want := range map[string]string{
-		"id,a\nn,5\nm,2\nn,3\n": `candidates.csv: column "id", row 2 (from 0): row 0 has the same id, "n"`,
-		"id,a\nn,5\n,2\n":       `candidates.csv: column "id", row 1 (from 0): the id is missing`,
+		"id,a\nn,5\nm,2\nn,3\n": `candidates.csv: column "id", line 4: line 2 has the same id, "n"`,
+		"id,a\nn,5\n,2\n":       `candidates.csv: column "id", line 3: the id is missing`,
 	} {
 		pool := write(t, "candidates.csv", text)
 		_, log := must(t, exitData, slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id", "id", "-n", "1"}, quick)...)

@@ -23,8 +23,8 @@ import (
 // merging is a run of merge.
 type merging struct {
 	columns  columnFlags
-	filled   formatFlags  // of the batch files
-	style    source.Style // of the table
+	filled   formatFlags   // of the batch files
+	style    dataset.Style // of the table
 	out      string
 	accept   bool
 	json     bool
@@ -75,9 +75,9 @@ file keeps it. Correct it there, or merge again with --accept if it is right.
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
 file has the separator, the decimal mark and the line ends of the table, in UTF-8.
 
-The separator of fields and the decimal mark are detected for each text file
-separately, so Excel may have saved the batch with ; and decimal commas. Where that
-fails, --sep and the like describe the table, --filled-sep and the like the batch files.`,
+How a text file is written is detected for each file separately, so Excel may have
+saved the batch with ; and decimal commas. Where that fails, --sep and the like describe
+the table, --filled-sep and the like the batch files.`,
 	}
 	f := c.Flags()
 	m.columns.registerTarget(c)
@@ -97,14 +97,12 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	defer m.columns.memory.begin()()
-	var err error
-	if m.columns.format, m.style, err = m.columns.format.guessed(path); err != nil {
-		return err
-	}
 	table, err := m.columns.read(ctx, path, true)
 	if err != nil {
 		return err
 	}
+	m.style = table.Origin().Style
+	m.progress.reportOrigin(path, table)
 	if m.columns.id != "" {
 		if _, err := table.Column(m.columns.id); err != nil {
 			return dataError{errorf("%s: %w", path, err)}
@@ -119,6 +117,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		if err != nil {
 			return err
 		}
+		m.progress.reportOrigin(from, batch)
 		predicted, err := readForecasts(ctx, from)
 		if err != nil {
 			return err
@@ -252,7 +251,7 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	}
 	text := isText(path)
 	if text {
-		opts.Missing = []string{} // they keep their spelling
+		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding // cells keep their spelling
 	}
 	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
 	declared, kind := t.Names(), dataset.KindText
@@ -290,9 +289,9 @@ func (m *merging) write(path string, t *dataset.Table) error {
 func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
 	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	if err != nil {
-		return labels, dataError{errorf("%s: %w", path, err)}
+		return labels, dataError{errorf("%s: %w", path, filled.Placed(err, m.columns.id))}
 	}
-	if m.columns.format.decimal == "," {
+	if m.style.Decimal == ',' {
 		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
 	}
 	return labels, nil

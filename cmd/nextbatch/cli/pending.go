@@ -67,14 +67,9 @@ func (s *selecting) idsIn(ctx context.Context, path string) ([]string, error) {
 	return names, nil
 }
 
-// readBatch reads a batch file in a format of its own: that of the given flags, and what
-// the file tells where they are silent. Excel may have saved it.
+// readBatch reads a batch file in a format of its own: Excel may have saved it.
 func (f *columnFlags) readBatch(ctx context.Context, path string, format formatFlags) (*dataset.Table, error) {
 	own := *f
-	own.ignore = nil
-	var err error
-	if own.format, _, err = format.guessed(path); err != nil {
-		return nil, err
-	}
+	own.ignore, own.format = nil, format
 	return own.read(ctx, path, true)
 }

@@ -45,7 +45,11 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 		fmt.Fprintf(out, "imputed     %s\n", shown(name))
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(out, "dates       %s\n", shown(note))
+		heading := "read"
+		if strings.Contains(note, "is dates or times") {
+			heading = "dates"
+		}
+		fmt.Fprintf(out, "%-11s %s\n", heading, shown(note))
 	}
 	for _, name := range p.Dropped {
 		fmt.Fprintf(out, "not used    %s\n", shown(name))

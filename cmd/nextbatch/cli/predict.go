@@ -172,7 +172,7 @@ func (p *predicting) predict(ctx context.Context) (*dataset.Table, error) {
 	if err != nil {
 		return nil, dataError{err}
 	}
-	return t, nil
+	return t.WrittenLike(p.table.Origin().Style), nil
 }
 
 // target returns the columns of one target. One of several has a name, which is part of the

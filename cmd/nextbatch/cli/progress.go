@@ -15,6 +15,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -72,6 +73,16 @@ func (p *progress) report(rows *tables.Rows) {
 	}
 	for _, note := range rows.Notes {
 		p.say("%s", note)
+	}
+}
+
+// reportOrigin prints what the reader of a table made of it.
+func (p *progress) reportOrigin(path string, t *dataset.Table) {
+	for _, w := range t.Origin().Warnings {
+		p.warn(nameOf(path) + ": " + w)
+	}
+	for _, note := range t.Origin().Notes {
+		p.say("%s: %s", nameOf(path), note)
 	}
 }
 

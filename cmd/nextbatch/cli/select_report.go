@@ -82,7 +82,11 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 	for _, target := range s.request.TargetColumns {
 		columns = append(columns, dataset.NewNumeric(target, empty...))
 	}
-	return dataset.NewTable(columns...)
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, err
+	}
+	return t.WrittenLike(s.candidates().Origin().Style), nil
 }
 
 // ownName is the name of a column that is not one of the input's.

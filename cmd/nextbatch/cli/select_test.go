@@ -291,7 +291,7 @@ func TestSelectOutput(t *testing.T) {
 		t.Errorf("%v, %+v", err, first)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1+len(tableExtensions()) {
+	if err != nil || len(entries) != 2+len(tableExtensions()) { // the table, the batches, and their predictions
 		t.Errorf("%v, files %v", err, entries)
 	}
 	if out, _ := must(t, exitOK, args...); !strings.HasPrefix(out, "pick") || strings.Count(out, "\n") != 7 {

@@ -120,13 +120,18 @@ func (f *columnFlags) declareTargets(o *source.Options) {
 		return
 	}
 	o.KindOf = func(column string) (dataset.Kind, bool) {
-		is := column == f.target || slices.ContainsFunc(items, func(item string) bool {
-			ok, _ := matches(item, column)
-			return item == column || ok && f.mayBeTarget(column)
-		})
-		if !is {
+		if !f.isTarget(column) {
 			return 0, false
 		}
 		return dataset.KindNumeric, true
 	}
+}
+
+// isTarget reports whether a column is one of the targets, of which there may be several.
+func (f *columnFlags) isTarget(column string) bool {
+	items, err := f.targetItems()
+	return column == f.target || err == nil && slices.ContainsFunc(items, func(item string) bool {
+		ok, _ := matches(item, column)
+		return item == column || ok && f.mayBeTarget(column)
+	})
 }

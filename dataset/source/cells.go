@@ -1,0 +1,220 @@
+package source
+
+// Tables of laboratories have cells in columns of numbers that are not simply numbers: marks of
+// missing values (n.d.), limits (<0.5), guesses (ca. 5) and units (12 °C). This file reads such a
+// cell; tally.go counts them and decides whether the column is one of numbers.
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cellKind is what a cell of a column of numbers is.
+type cellKind uint8
+
+const (
+	otherCell   cellKind = iota // a word, or anything else
+	numberCell                  // a number, perhaps with a unit or said to be approximate
+	missingCell                 // a mark of a missing value
+	belowCell                   // below a limit, which is the value, or NaN if it is not said
+	aboveCell                   // above a limit
+)
+
+// looseCell is what a cell says.
+type looseCell struct {
+	kind   cellKind
+	value  float64 // NaN where it is missing
+	unit   string  // empty if there is none
+	approx bool    // the cell says that the number is not exact
+}
+
+// missingMarks are marks of missing values that a word could not be taken for in a column of numbers, in lower
+// case and without blanks. DefaultMissing lists those that are missing in any column.
+var missingMarks = setOf([]string{
+	"-", "–", "—", "−", "--", "---", ".", "..", "...", "…", "na", "n/a", "n.a.", "n.a", "#n/a", "#nv", "#na", "nd", "n.d.", "n.d", "n/d", "nv", "n.v.",
+	"n.b.", "n.e.", "n.m.", "k.a.", "k.a", "s.o.", "nan", "null", "none", "nil", "missing", "void", "<na>", "(null)", "(leer)", "(blank)", "(empty)", "empty",
+	"unknown", "unbekannt", "inconnu", "#div/0!", "#wert!", "#value!", "#valeur!", "#ref!", "#bezug!", "#name?", "#num!", "#zahl!", "#null!", "?", "??", "???",
+})
+
+// limitWords are values below a limit of detection or of quantification that is not said.
+var limitWords = setOf([]string{
+	"lod", "loq", "ld", "lq", "dl", "ql", "mdl", "mql", "lloq", "llod", "nwg", "rl", "uloq",
+	"bdl", "bql", "bloq", "blod", "b.d.l.", "b.d.", "belowlod", "belowloq", "u.n.g.", "n.n.",
+})
+
+// unsaidLimits are those of them that need no sign before them.
+var unsaidLimits = setOf([]string{"lod", "loq", "lloq", "llod", "bdl", "bql", "bloq", "blod", "b.d.l.", "b.d.", "belowlod", "belowloq", "u.n.g.", "n.n."})
+
+// limitSigns are the signs of values that are known to lie beyond a limit.
+var limitSigns = []struct {
+	sign string
+	kind cellKind
+}{{"<=", belowCell}, {">=", aboveCell}, {"<", belowCell}, {">", aboveCell}, {"≤", belowCell}, {"≥", aboveCell}}
+
+var approximations = []string{"approx.", "approx", "about", "circa", "ca.", "ca", "c.", "~", "≈", "±"}
+
+// loose reads a cell of a column of numbers. Units must be ones that are known: a code such as 12B is not
+// a number.
+func (n *numerals) loose(field []byte) looseCell {
+	text := bytes.TrimFunc(field, unicode.IsSpace)
+	text = bytes.TrimPrefix(text, []byte("'")) // with which Excel marks text
+	if v, ok := n.number(text); ok {
+		return looseCell{kind: numberCell, value: v}
+	}
+	if v, ok := n.signed(text); ok {
+		return looseCell{kind: numberCell, value: v}
+	}
+	word := compacted(text)
+	switch {
+	case missingMarks[word]:
+		return looseCell{kind: missingCell, value: math.NaN()}
+	case unsaidLimits[word]:
+		return looseCell{kind: belowCell, value: math.NaN()}
+	}
+	for _, s := range limitSigns {
+		if rest, found := bytes.CutPrefix(text, []byte(s.sign)); found {
+			return n.limit(rest, s.kind)
+		}
+	}
+	for _, word := range approximations {
+		if len(text) > len(word) && strings.EqualFold(string(text[:len(word)]), word) {
+			c := n.measured(bytes.TrimFunc(text[len(word):], unicode.IsSpace))
+			c.approx = true
+			return c
+		}
+	}
+	return n.measured(text)
+}
+
+// limit reads what stands after the sign of a limit.
+func (n *numerals) limit(text []byte, kind cellKind) looseCell {
+	text = bytes.TrimFunc(text, unicode.IsSpace)
+	if limitWords[compacted(text)] {
+		return looseCell{kind: kind, value: math.NaN()}
+	}
+	c := n.measured(text)
+	if c.kind == numberCell {
+		c.kind = kind
+	}
+	return c
+}
+
+// signed reads a number whose minus is not that of ASCII.
+func (n *numerals) signed(text []byte) (float64, bool) {
+	for _, minus := range []string{"−", "–"} {
+		if rest, found := bytes.CutPrefix(text, []byte(minus)); found && len(rest) > 0 && rest[0] != '-' && rest[0] != '+' {
+			v, ok := n.number(bytes.TrimFunc(rest, unicode.IsSpace))
+			return -v, ok
+		}
+	}
+	return 0, false
+}
+
+// measured reads a number with a unit.
+func (n *numerals) measured(text []byte) looseCell {
+	if v, ok := n.number(text); ok {
+		return looseCell{kind: numberCell, value: v}
+	}
+	number, unit, glued := splitUnit(string(text))
+	if unit == "" || !knownUnit(unit, glued) {
+		return looseCell{value: math.NaN()}
+	}
+	v, ok := n.number([]byte(number))
+	if !ok {
+		v, ok = n.signed([]byte(number))
+	}
+	if !ok {
+		return looseCell{value: math.NaN()}
+	}
+	return looseCell{kind: numberCell, value: v, unit: strings.Trim(unit, "[]()")}
+}
+
+// compacted writes a word in lower case and without blanks.
+func compacted(text []byte) string {
+	const longest = 16 // of the marks
+	if len(text) > longest {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, string(text))
+}
+
+// splitUnit divides a text into a number and the unit after it, or the currency before it. Glued means that
+// nothing stands between them.
+func splitUnit(text string) (number, unit string, glued bool) {
+	for _, money := range currencies {
+		if rest, found := strings.CutPrefix(text, money); found {
+			return strings.TrimFunc(rest, unicode.IsSpace), money, false
+		}
+	}
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if power, length := parseExponent([]byte(text[at:])); (r == 'e' || r == 'E') && length > 0 && power < 1000 && at > 0 {
+			at += length
+			continue
+		}
+		if unicode.IsLetter(r) || strings.ContainsRune("°%‰€$£¥µ[(", r) {
+			number := strings.TrimFunc(text[:at], unicode.IsSpace)
+			return number, text[at:], len(number) == at
+		}
+		at += size
+	}
+	return text, "", false
+}
+
+var currencies = []string{"€", "$", "£", "¥", "EUR", "USD", "CHF", "GBP", "JPY"}
+
+// units are the known ones. Those with a prefix are those of the SI.
+var units = func() map[string]bool {
+	set := setOf([]string{
+		"%", "‰", "°", "°C", "° C", "°F", "ºC", "℃", "degC", "deg", "wt%", "wt.%", "vol%", "vol.%", "mol%", "at%", "m%", "v%", "ppm", "ppb", "ppt", "pH",
+		"h", "hr", "hrs", "min", "mins", "sec", "secs", "d", "day", "days", "hours", "hour", "weeks", "months", "years", "yr", "yrs", "Tage", "Std", "Std.", "Stunden",
+		"rpm", "bar", "mbar", "atm", "psi", "mmHg", "Torr", "torr", "cP", "cal", "kcal", "Da", "kDa", "U", "IU", "CFU", "cfu", "dB", "px", "t", "ha", "in", "ft", "lb", "lbs", "oz", "mi",
+		"a.u.", "AU", "mAU", "rfu", "RFU", "eq", "eq.", "equiv", "equiv.", "kWh", "Wh", "Ah", "mAh", "cells", "copies", "u", "l", "ml", "μl", "µl", "ul", "dl", "cl", "nl", "cc", "N·m", "Nm",
+	})
+	for _, money := range currencies {
+		set[money] = true
+	}
+	for _, base := range []string{"m", "g", "s", "A", "K", "mol", "L", "M", "N", "Pa", "J", "W", "V", "Ω", "Ω", "ohm", "Ohm", "Hz", "C", "F", "S", "T", "eV", "Å", "bp", "B"} {
+		set[base] = true
+		for _, prefix := range []string{"f", "p", "n", "µ", "μ", "u", "m", "c", "d", "k", "M", "G", "T", "h"} {
+			set[prefix+base] = true
+		}
+	}
+	return set
+}()
+
+// gluedUnits are those of one letter that may follow a number without a blank. After other
+// letters it may be a code, such as 12B.
+var gluedUnits = setOf([]string{"g", "h", "s"})
+
+// knownUnit reports whether a text is a unit, perhaps in brackets, or a quotient or product of units.
+func knownUnit(text string, glued bool) bool {
+	const longest = 20
+	if len(text) > longest {
+		return false
+	}
+	text = strings.Trim(text, "[]()")
+	if units[text] {
+		return !glued || gluedUnits[text] || utf8.RuneCountInString(text) > 1 || !isLetters(text)
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/·*× ", r) })
+	for _, part := range parts {
+		base := strings.TrimRight(part, "0123456789¹²³⁻-−^")
+		if !units[base] || base != part && glued && len(parts) == 1 && !strings.ContainsAny(part, "¹²³^") {
+			return false
+		}
+	}
+	return len(parts) > 0
+}
+
+func isLetters(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
+}

@@ -1,0 +1,304 @@
+package source
+
+// How the numbers of a file are written is guessed from its first rows: 1,5 has a decimal comma, 1,234,567
+// and 1,234.5 have commas between thousands, and 1,234 alone may be either. Each column decides for itself
+// as far as it can, and for the others the file does.
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// signs counts the numbers of a column by what they tell about its marks.
+type signs struct {
+	comma, point           int // numbers whose decimal mark is certain
+	maybeComma, maybePoint int // 1,234 and 1.234
+	commaGroups            int // 1,234,567 and 1,234.5
+	pointGroups            int
+	blanks, quotes         int    // 1 234 and 1'234
+	short                  int    // whole numbers of at most three digits
+	example                string // of maybeComma, or else of maybePoint
+}
+
+func (s *signs) add(other signs) {
+	s.comma += other.comma
+	s.point += other.point
+	s.maybeComma += other.maybeComma
+	s.maybePoint += other.maybePoint
+	s.commaGroups += other.commaGroups
+	s.pointGroups += other.pointGroups
+	s.short += other.short
+	if s.example == "" || s.maybeComma > 0 && s.maybeComma == other.maybeComma {
+		s.example = other.example
+	}
+}
+
+// see counts a field.
+func (s *signs) see(field []byte) {
+	core := coreOf(field)
+	if core == nil {
+		return
+	}
+	plain, blanks, quotes := ungrouped(core)
+	if plain == nil {
+		return
+	}
+	switch {
+	case blanks:
+		s.blanks++
+	case quotes:
+		s.quotes++
+	}
+	commas, points := bytes.Count(plain, []byte(",")), bytes.Count(plain, []byte("."))
+	lastComma, lastPoint := bytes.LastIndexByte(plain, ','), bytes.LastIndexByte(plain, '.')
+	certain := blanks || quotes // a mark after groups is the decimal one
+	switch {
+	case commas == 0 && points == 0:
+		if len(plain) <= 3 {
+			s.short++
+		}
+	case commas == 1 && lastComma > lastPoint && points > 0 && grouped(plain[:lastComma], '.'):
+		s.comma++
+		s.pointGroups++
+	case points == 1 && lastPoint > lastComma && commas > 0 && grouped(plain[:lastPoint], ','):
+		s.point++
+		s.commaGroups++
+	case commas == 1 && points == 0 && (certain || !grouped(plain, ',')):
+		s.comma++
+	case commas == 1 && points == 0:
+		if s.maybeComma++; s.maybeComma == 1 {
+			s.example = string(plain)
+		}
+	case points == 1 && commas == 0 && (certain || !grouped(plain, '.')):
+		s.point++
+	case points == 1 && commas == 0:
+		if s.maybePoint++; s.example == "" {
+			s.example = string(plain)
+		}
+	case points == 0 && grouped(plain, ','):
+		s.commaGroups++
+	case commas == 0 && grouped(plain, '.'):
+		s.pointGroups++
+	}
+}
+
+// grouped reports whether digits are in groups of three, as in 1,234,567, and the first one is not a zero.
+func grouped(text []byte, separator byte) bool {
+	groups := bytes.Split(text, []byte{separator})
+	for i, group := range groups {
+		if !isDigits(group) || len(group) > 3 || i > 0 && len(group) != 3 {
+			return false
+		}
+	}
+	return groups[0][0] != '0'
+}
+
+func isDigits(text []byte) bool {
+	return len(text) > 0 && !slices.ContainsFunc(text, func(c byte) bool { return c < '0' || c > '9' })
+}
+
+// coreOf returns the digits and marks of a field that may be a number, without its sign, its
+// exponent and its unit; nil if it cannot be one.
+func coreOf(field []byte) []byte {
+	from := bytes.IndexAny(field, "0123456789")
+	if from < 0 || len(field) > 60 {
+		return nil
+	}
+	if from > 0 && (field[from-1] == ',' || field[from-1] == '.') {
+		from--
+	}
+	if before := strings.ToLower(string(bytes.TrimFunc(field[:from], unicode.IsSpace))); !beforeNumber(before) {
+		return nil
+	}
+	to := from
+	for to < len(field) {
+		size := markLength(field[to:])
+		if size == 0 {
+			break
+		}
+		to += size
+	}
+	after := field[to:]
+	if len(after) > 0 && after[0]|0x20 == 'e' {
+		_, length := parseExponent(after)
+		after = after[length:]
+	}
+	after = bytes.TrimFunc(after, unicode.IsSpace)
+	if len(after) > 0 && !knownUnit(string(after), false) {
+		return nil
+	}
+	return bytes.TrimFunc(field[from:to], unicode.IsSpace)
+}
+
+// beforeNumber reports whether a text may stand before the digits of a number.
+func beforeNumber(text string) bool {
+	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(text, "-"), "+"), "−")
+	if text == "" || text == "'" || slices.Contains(approximations, text) || slices.Contains(currencies, strings.ToUpper(text)) {
+		return true
+	}
+	return slices.ContainsFunc(limitSigns, func(s struct {
+		sign string
+		kind cellKind
+	}) bool {
+		return s.sign == text
+	})
+}
+
+// markLength returns the length of a digit or a mark at the start of a text; a blank or an apostrophe counts
+// only before a digit. It is 0 for anything else.
+func markLength(text []byte) int {
+	if c := text[0]; c >= '0' && c <= '9' || c == ',' || c == '.' {
+		return 1
+	}
+	for _, separator := range slices.Concat(blankGroups, quoteGroups) {
+		n := len(separator)
+		if bytes.HasPrefix(text, []byte(separator)) && len(text) > n && text[n] >= '0' && text[n] <= '9' {
+			return n
+		}
+	}
+	return 0
+}
+
+var (
+	blankGroups = []string{" ", "\u00a0", "\u202f", "\u2009"}
+	quoteGroups = []string{"'", "’"}
+)
+
+// ungrouped removes blanks or apostrophes between groups of digits. It returns nil where these are not
+// groups of three.
+func ungrouped(core []byte) (plain []byte, blanks, quotes bool) {
+	plain = core
+	remove := func(separators []string) bool {
+		found := false
+		for _, s := range separators {
+			if bytes.Contains(plain, []byte(s)) {
+				plain, found = bytes.ReplaceAll(plain, []byte(s), []byte{' '}), true
+			}
+		}
+		return found
+	}
+	blanks = remove(blankGroups)
+	quotes = remove(quoteGroups)
+	if !blanks && !quotes {
+		return core, false, false
+	}
+	whole, rest := plain, []byte(nil)
+	if at := bytes.IndexAny(plain, ",."); at >= 0 {
+		whole, rest = plain[:at], plain[at:]
+	}
+	if blanks && quotes || !grouped(whole, ' ') {
+		return nil, false, false
+	}
+	return slices.Concat(bytes.ReplaceAll(whole, []byte{' '}, nil), rest), blanks, quotes
+}
+
+// decimal returns the mark that is certain for a column, 0 if none is.
+func (s signs) decimal() byte {
+	commas, points := s.comma+s.pointGroups, s.point+s.commaGroups
+	switch {
+	case commas > points:
+		return ','
+	case points > 0:
+		return '.'
+	}
+	return 0
+}
+
+// numeralsWith returns how the numbers of a column are written, given its decimal mark.
+func (s signs) numeralsWith(decimal byte) numerals {
+	n := numerals{decimal: decimal}
+	switch {
+	case s.blanks > 0:
+		n.thousands = ' '
+	case s.quotes > 0:
+		n.thousands = '\''
+	case decimal == ',' && s.pointGroups+s.maybePoint > 0:
+		n.thousands = '.'
+	case decimal == '.' && s.commaGroups+s.maybeComma > 0:
+		n.thousands = ','
+	}
+	return n
+}
+
+// spellNumbers decides how the numbers of each column are written. Stored means that the file has numbers as
+// programs write them, besides those in text.
+func (g *guesser) spellNumbers(body []sampled, columns int) {
+	all, each := signs{}, make([]signs, columns)
+	for _, s := range body {
+		for j := range min(columns, len(s.fields)) {
+			each[j].see(s.fields[j])
+		}
+	}
+	for _, s := range each {
+		all.add(s)
+	}
+	g.style.Decimal = g.opts.Decimal
+	if g.style.Decimal == 0 {
+		g.style.Decimal = g.fileDecimal(all)
+	}
+	g.spelled = make([]*numerals, columns)
+	for j, s := range each {
+		decimal := g.opts.Decimal
+		if decimal == 0 {
+			decimal = s.decimal()
+		}
+		if g.stored && (s.point+s.maybePoint > 0 || decimal == 0) || decimal == 0 && g.style.Decimal == 0 {
+			decimal = '.'
+		} else if decimal == 0 {
+			decimal = g.style.Decimal
+		}
+		n := s.numeralsWith(decimal)
+		if g.opts.Thousands != 0 {
+			n.thousands = g.opts.Thousands
+		}
+		if n.decimal == n.thousands { // only where the options say one of them
+			n.decimal = map[byte]byte{',': '.', '.': ','}[n.thousands]
+		}
+		if n.thousands != 0 && g.style.Thousands == 0 {
+			g.style.Thousands = n.thousands
+		}
+		if n.decimal != '.' || n.thousands != 0 {
+			g.spelled[j] = &n
+		}
+	}
+}
+
+// fileDecimal returns the decimal mark of columns that do not tell, 0 if nothing does.
+func (g *guesser) fileDecimal(all signs) byte {
+	if mark := all.decimal(); mark != 0 {
+		return mark
+	}
+	switch g.opts.Thousands {
+	case ',':
+		return '.'
+	case '.':
+		return ','
+	}
+	switch {
+	case all.maybeComma > 0:
+		decimal := g.comma == ';' || g.comma != ',' && all.short == 0
+		g.assumeComma(all.example, decimal)
+		if decimal {
+			return ','
+		}
+		return '.'
+	case all.maybePoint > 0 && g.comma == ';' && all.short > 0:
+		g.notes = append(g.notes, fmt.Sprintf("it is not certain whether %s has a decimal point or is over a thousand; it is taken to have a decimal point (--decimal , says otherwise)", all.example))
+	}
+	if all.maybePoint > 0 {
+		return '.'
+	}
+	return 0
+}
+
+// assumeComma notes how a number such as 1,234 is read.
+func (g *guesser) assumeComma(example string, decimal bool) {
+	text := "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to have a decimal comma (--decimal . says otherwise)"
+	if !decimal {
+		text = "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to be over a thousand (--decimal , says otherwise)"
+	}
+	g.notes = append(g.notes, fmt.Sprintf(text, example))
+}
