@@ -354,7 +354,8 @@ func TestReasons(t *testing.T) {
 	}
 	for i, reason := range r.Reasons {
 		p := r.Predictions[i]
-		if !strings.Contains(reason, "times the typical distance") || !strings.Contains(reason, "predicted "+words.Number(float64(p.Value))) {
+		predicted, _, _ := words.Interval(float64(p.Value), float64(*p.Low), float64(*p.High))
+		if !strings.Contains(reason, "times the typical distance") || !strings.Contains(reason, "predicted "+predicted) {
 			t.Errorf("%q", reason)
 		}
 		if len(r.Apart[i]) == 0 {

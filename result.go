@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/explain"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -54,8 +55,6 @@ type Result struct {
 	Version   string          `json:"version"` // of the program, filled in by the caller
 
 	Batch *Batch `json:"-"` // the same in rows of the problem
-
-	predicted []string // the ends of the reasons that hold predictions
 }
 
 // Apart is an input in which a pick differs from the nearest labelled row or, without
@@ -190,11 +189,20 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	return r, nil
 }
 
-// ReasonsAlone returns the reasons without what is predicted, which may steer a person who labels the rows.
+// predictedStart begins the part of a reason that holds predictions, which is the last.
+const predictedStart = "; predicted "
+
+// ReasonsAlone returns the reasons without what is predicted, which may steer a person who labels the rows. The result may have been
+// stored as JSON.
 func (r *Result) ReasonsAlone() []string {
 	list := slices.Clone(r.Reasons)
-	for i, end := range r.predicted {
-		list[i] = strings.TrimSuffix(list[i], end)
+	if len(r.Predictions) == 0 {
+		return list
+	}
+	for i, reason := range list {
+		if at := strings.LastIndex(reason, predictedStart); at >= 0 {
+			list[i] = reason[:at]
+		}
 	}
 	return list
 }
@@ -280,8 +288,7 @@ func (p *Plan) predict(ctx context.Context, r *Result) error {
 		r.Targets = targets
 	}
 	for i := range r.Reasons {
-		r.predicted = append(r.predicted, "; predicted "+predictedText(targets, i))
-		r.Reasons[i] += r.predicted[i]
+		r.Reasons[i] += predictedStart + predictedText(targets, i)
 	}
 	return nil
 }
@@ -325,17 +332,13 @@ func predictedText(targets []TargetResult, i int) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {
 		one := t.Predictions[i]
-		values := []float64{float64(one.Value)}
+		texts[k] = words.Number(float64(one.Value))
 		if one.Low != nil {
-			values = append(values, float64(*one.Low), float64(*one.High))
+			value, low, high := words.Interval(float64(one.Value), float64(*one.Low), float64(*one.High))
+			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", value, low, high, 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
-		written := explain.Numbers(values...)
-		texts[k] = written[0]
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]
-		}
-		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")

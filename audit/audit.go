@@ -41,6 +41,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/stats"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -122,13 +123,13 @@ func (r *Report) Answer(level float64) string {
 	n := len(r.Suspects(level))
 	switch worst := r.Findings[0].P; {
 	case n == 0 && worst <= ShownP:
-		return fmt.Sprintf("No label of %d looks wrong; the worst has a p-value of %.2g.", r.Labels, worst)
+		return fmt.Sprintf("No label of %s looks wrong; the worst has a p-value of %.2g.", words.Whole(r.Labels), worst)
 	case n == 0:
-		return fmt.Sprintf("No label of %d looks wrong.", r.Labels)
+		return fmt.Sprintf("No label of %s looks wrong.", words.Whole(r.Labels))
 	case n == 1:
-		return fmt.Sprintf("1 label of %d looks wrong, with p-values of at most %v.", r.Labels, level)
+		return fmt.Sprintf("1 label of %s looks wrong, with a p-value of at most %v.", words.Whole(r.Labels), level)
 	}
-	return fmt.Sprintf("%d labels of %d look wrong, with p-values of at most %v.", n, r.Labels, level)
+	return fmt.Sprintf("%s labels of %s look wrong, with p-values of at most %v.", words.Whole(n), words.Whole(r.Labels), level)
 }
 
 // Labels audits the labels of a sample and returns a report for each target. The
@@ -278,6 +279,23 @@ func (a *auditor) of() int {
 		return passes * a.options.Repeats
 	}
 	return passes * a.options.Repeats * a.options.Folds
+}
+
+// Forecast returns about how many seconds an audit takes at most, measured on a few rows; 0 if that is not known.
+func Forecast(ctx context.Context, s network.Sample, o Options) (float64, error) {
+	s.Targets = max(s.Targets, 1)
+	if check(s, &o) != nil {
+		return 0, nil // Labels says what is wrong
+	}
+	pace, err := learner.Measure(ctx, s, learner.Options{Kind: o.Learner, Network: o.Network})
+	if pace == nil {
+		return 0, err
+	}
+	fits := (&auditor{options: o}).of()
+	if o.Learner.Blends() {
+		return float64(fits) * pace.Seconds(s.X.Rows, o.Folds), nil
+	}
+	return float64(fits) * pace.Seconds(s.X.Rows-s.X.Rows/o.Folds, 1), nil
 }
 
 func (a *auditor) labels(rows []int) []float64 {

@@ -121,6 +121,39 @@ func (q Question) Advise(ctx context.Context) (*Advice, error) {
 	return r.advise(ctx)
 }
 
+// Forecast returns about how many seconds Advise takes at most, measured on a few rows; 0 if that is not known.
+func (q Question) Forecast(ctx context.Context) (seconds float64, err error) {
+	q = q.withDefaults()
+	if q.check() != nil {
+		return 0, nil // Advise says what is wrong
+	}
+	data := subset(q.Data, q.Seed)
+	n := data.X.Rows
+	pace, err := learner.Measure(ctx, network.Sample{X: data.X, Y: data.Y, Targets: data.Targets}, learner.Options{Kind: q.Learner, Network: q.networks(data)})
+	if pace == nil {
+		return 0, err
+	}
+	if q.Learner.Blends() {
+		seconds = pace.Seconds(n, 0)
+	}
+	if n < minRows {
+		return seconds, nil
+	}
+	sizes := replaySizes(n, q.Rounds, q.Repeats, q.Learner)
+	for round := range sizes.Rounds + 1 {
+		seconds += float64(sizes.Repeats*(1+len(q.Specs))) * pace.Seconds(sizes.Start+round*sizes.Batch, replayedFolds)
+	}
+	return seconds, nil
+}
+
+// networks is how networks are fitted to all labels.
+func (q Question) networks(data *dataset.Regression) network.Options {
+	s := Settings{Hidden: q.Hidden, Epochs: q.Epochs}.WithDefaults()
+	o := network.Options{Config: s.network(q.Activation, 0, 0), Targets: data.TargetNames(), Columns: columnsOf(data)}
+	o.Config.Seed = q.Seed
+	return o
+}
+
 func (q Question) withDefaults() Question {
 	if len(q.Specs) == 0 {
 		q.Specs = AdviseSpecs(q.Learner, q.Data.X.Rows)
@@ -232,6 +265,15 @@ func (a *Advice) recommend(usual string) {
 		return
 	}
 	a.Batch, a.BatchBy = a.Sizes.Batch, "the batch size of the replay"
+}
+
+// Answer says in a sentence, without its full stop, what to do and why.
+func (a *Advice) Answer() string {
+	method := "the method " + a.Method
+	if a.Method == randomSpec {
+		method = "random selection"
+	}
+	return fmt.Sprintf("use %s for the next batch: %s", method, a.Judgement.because())
 }
 
 // lastVariation compares the errors of random selection after its last round, in

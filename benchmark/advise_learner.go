@@ -22,11 +22,8 @@ func (r *replay) choose(ctx context.Context) error {
 	if !r.Learner.Blends() || slices.Min(dataset.CountLabels(r.data.Labels())) < learner.FewestLabels {
 		return nil
 	}
-	s := Settings{Hidden: r.Hidden, Epochs: r.Epochs}.WithDefaults()
-	o := network.Options{Config: s.network(r.Activation, 0, 0), Targets: r.data.TargetNames(), Columns: columnsOf(r.data)}
-	o.Config.Seed = r.Seed
 	sample := network.Sample{X: r.data.X, Y: r.data.Y, Targets: r.data.Targets, Unlabelled: r.Unlabelled}
-	m, err := learner.Fit(ctx, sample, learner.Options{Kind: r.Learner, Network: o, Shown: r.Fitting})
+	m, err := learner.Fit(ctx, sample, learner.Options{Kind: r.Learner, Network: r.networks(r.data), Shown: r.Fitting})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Verdict is the one answer that the comparisons of all methods give together.
@@ -45,23 +47,24 @@ type Judgement struct {
 	NoReplay bool
 }
 
-// Answer is the verdict in a sentence without its full stop.
-func (j Judgement) Answer() string {
+// because is the verdict as a clause about the method to use.
+func (j Judgement) because() string {
 	switch j.Verdict {
 	case Beats:
-		return j.Spec + " beats random"
+		return "it beats random selection"
 	case NoGain:
-		return "no method is shown to beat random"
+		return "no method is shown to beat it"
 	case RandomBetter:
-		return "random is better"
+		return "it is better than every method that was tried"
 	}
+	const open = "there are not enough labels to tell whether it beats random selection"
 	if j.NoReplay {
-		return fmt.Sprintf("not enough labels to tell: trying it takes at least %d more, and telling may take many more", j.More)
+		return fmt.Sprintf("%s; trying it takes at least %s more, and telling may take many more", open, words.Whole(j.More))
 	}
 	if j.More == 0 {
-		return fmt.Sprintf("not enough labels to tell, and %d times as many might not be enough", mostTimes)
+		return fmt.Sprintf("%s, and %d times as many might not be enough", open, mostTimes)
 	}
-	return fmt.Sprintf("not enough labels to tell: about %d more would", j.More)
+	return fmt.Sprintf("%s; about %s more would tell", open, words.Whole(j.More))
 }
 
 // worthwhile is the reduction of log error that is worth a change of method: an error

@@ -18,13 +18,13 @@ func TestJudge(t *testing.T) {
 		want       Verdict
 		answer     string
 	}{
-		{[]Interval{even, ahead, alsoAhead}, Beats, "method 1 beats random"},
-		{[]Interval{behind, ahead}, Beats, "method 1 beats random"},
-		{[]Interval{even, behind}, NoGain, "no method is shown to beat random"},
-		{[]Interval{even, even}, NoGain, "no method is shown to beat random"},
-		{[]Interval{behind, behind}, RandomBetter, "random is better"},
-		{[]Interval{behind, open}, Unclear, "not enough labels to tell: about 11000 more would"},
-		{[]Interval{{0, -3, 3}}, Unclear, "not enough labels to tell, and 10 times as many might not be enough"},
+		{[]Interval{even, ahead, alsoAhead}, Beats, "it beats random selection"},
+		{[]Interval{behind, ahead}, Beats, "it beats random selection"},
+		{[]Interval{even, behind}, NoGain, "no method is shown to beat it"},
+		{[]Interval{even, even}, NoGain, "no method is shown to beat it"},
+		{[]Interval{behind, behind}, RandomBetter, "it is better than every method that was tried"},
+		{[]Interval{behind, open}, Unclear, "there are not enough labels to tell whether it beats random selection; about 11,000 more would tell"},
+		{[]Interval{{0, -3, 3}}, Unclear, "there are not enough labels to tell whether it beats random selection, and 10 times as many might not be enough"},
 	} {
 		comparison := &Comparison{Confidence: 0.9, Labels: []int{100, 200, 300}, Splits: 10, Sizes: fifth, Fall: Interval{1, 0.5, 1.5}}
 		for i, r := range c.reductions {
@@ -32,8 +32,8 @@ func TestJudge(t *testing.T) {
 			comparison.Methods = append(comparison.Methods, Gain{"method " + string(rune('0'+i)), r, Interval{nan, nan, nan}})
 		}
 		j := comparison.Judge(2000)
-		if j.Verdict != c.want || j.Answer() != c.answer || !strings.Contains(j.Because, "the mean over 2 rounds, with 200 to 300 labels") {
-			t.Errorf("%v: %s: %s (%s)", c.reductions, j.Answer(), j.Because, j.Verdict)
+		if j.Verdict != c.want || j.because() != c.answer || !strings.Contains(j.Because, "the mean over 2 rounds, with 200 to 300 labels") {
+			t.Errorf("%v: %s: %s (%s)", c.reductions, j.because(), j.Because, j.Verdict)
 		}
 		if (j.Verdict == Beats) != (j.Spec != "") {
 			t.Errorf("%s names %q", j.Verdict, j.Spec)

@@ -100,7 +100,7 @@ func (c *Campaign) Export(ctx context.Context, w io.Writer) error {
 	for _, key := range keys {
 		data, err := c.store.Blob(ctx, c.name, key)
 		if err != nil {
-			return fmt.Errorf("blob %q: %w", key, err)
+			return fmt.Errorf("part %q: %w", key, err)
 		}
 		if err := writeFile(archive, fileOf(key), data); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (c *Campaign) Check(ctx context.Context) (Checked, error) {
 	}
 	for _, key := range keys {
 		if _, err := c.store.Blob(ctx, c.name, key); err != nil {
-			return Checked{}, fmt.Errorf("campaign %q: blob %q: %w", c.name, key, err)
+			return Checked{}, fmt.Errorf("campaign %q: part %q: %w", c.name, key, err)
 		}
 	}
 	return Checked{len(log), len(keys)}, nil
@@ -338,13 +338,13 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	data := map[string][]byte{}
 	for _, b := range blobs {
 		if _, twice := data[b.Key]; twice {
-			return badArchive("it has the blob %q twice", b.Key)
+			return badArchive("it has the part %q twice", b.Key)
 		}
 		data[b.Key] = b.Data
 	}
 	for key := range namedBy(log) {
 		if _, there := data[key]; !there {
-			return badArchive("the blob %q is missing", key)
+			return badArchive("the part %q is missing", key)
 		}
 	}
 	for _, b := range s.spans {

@@ -121,7 +121,7 @@ func (c *Campaign) askedBefore(ctx context.Context, by call) (*Batch, error) {
 	}
 	batch := &Batch{AskEvent: askEvent(event), Learner: s.Settings.Learner, Repeated: true}
 	if err := json.Unmarshal(raw, &batch.Result); err != nil {
-		return nil, fmt.Errorf("blob %q: %w", event.Asked.Result, err)
+		return nil, fmt.Errorf("part %q: %w", event.Asked.Result, err)
 	}
 	return batch, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/internal/stats"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // The error of the current model, from predictions of older ones.
@@ -112,14 +113,15 @@ func (i *Interval) UnmarshalJSON(text []byte) error {
 func (i Interval) String() string {
 	if !i.bounded() {
 		if math.IsInf(i.Value, 1) {
-			return fmt.Sprintf("unknown (at least %.3g)", i.Low)
+			return fmt.Sprintf("unknown (at least %s)", words.Number(i.Low))
 		}
-		return fmt.Sprintf("%.3g (at least %.3g, no upper limit)", i.Value, i.Low)
+		return fmt.Sprintf("%s (at least %s, no upper limit)", words.Number(i.Value), words.Number(i.Low))
 	}
 	if math.IsInf(i.Value, 1) {
-		return fmt.Sprintf("%.3g to %.3g", i.Low, i.High)
+		low, high := words.Range(i.Low, i.High)
+		return low + " to " + high
 	}
-	return fmt.Sprintf("%.3g (%.3g to %.3g)", i.Value, i.Low, i.High)
+	return words.Estimate(i.Value, i.Low, i.High)
 }
 
 // Metric is a measure of the error, in the units of the label.

@@ -3,6 +3,8 @@ package campaign
 import (
 	"fmt"
 	"math"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // farthest limits a forecast to this multiple of the present labels. No curve can be
@@ -83,16 +85,16 @@ func (c *Curve) forecastOf(m Metric, wanted float64, labels Interval, costPerLab
 func (f Forecast) String() string {
 	number := func(v float64) string {
 		digits := math.Pow(10, max(0, math.Floor(math.Log10(max(v, 1)))-2)) // three count
-		return fmt.Sprintf("%.0f", math.Round(v/digits)*digits)
+		return words.Grouped(math.Round(v/digits) * digits)
 	}
-	goal := fmt.Sprintf("below %v", f.Wanted)
+	goal := "below " + words.Grouped(f.Wanted)
 	switch {
 	case f.More.High == 0:
 		return "it is " + goal
 	case math.IsInf(f.Labels.Low, 1):
-		return fmt.Sprintf("%s takes more labels than the table has rows, %d", goal, f.Rows)
+		return fmt.Sprintf("%s takes more labels than the table has rows, %s", goal, words.Whole(f.Rows))
 	case !f.Labels.bounded():
-		return fmt.Sprintf("%s takes at least %s labels, perhaps more than the table has rows, %d", goal, number(f.Labels.Low), f.Rows)
+		return fmt.Sprintf("%s takes at least %s labels, perhaps more than the table has rows, %s", goal, number(f.Labels.Low), words.Whole(f.Rows))
 	case math.IsInf(f.Labels.Value, 1):
 		return fmt.Sprintf("%s takes %s to %s labels", goal, number(f.Labels.Low), number(f.Labels.High))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/stats"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Stop rules. "rmse<0.5" holds once the upper limit of the error is below the wanted
@@ -133,14 +134,14 @@ func (r StopRule) Judge(c *Curve, rows int) Advice {
 	is := fmt.Sprintf("the %s is %v", r.Metric.words(), e)
 	switch {
 	case e.High < r.Below:
-		return Advice{Verdict: Stop, Because: fmt.Sprintf("%s, below %v", is, r.Below)}
+		return Advice{Verdict: Stop, Because: is + ", below " + words.Grouped(r.Below)}
 	case e.Low >= r.Below:
-		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %v; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0, rows))}
+		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %s; %s", is, words.Grouped(r.Below), c.forecast(r.Metric, r.Below, 0, rows))}
 	case e.Value < r.Below:
 		more := moreRows(c.Rows, math.Log(e.High/e.Value), math.Log(r.Below/e.Value), 0)
-		return tooEarly(fmt.Sprintf("%s, probably below %v, but not certainly", is, r.Below), more, rows-c.Labels)
+		return tooEarly(fmt.Sprintf("%s, probably below %s, but not certainly", is, words.Grouped(r.Below)), more, rows-c.Labels)
 	}
-	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %v, but not certainly; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0, rows))}
+	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %s, but not certainly; %s", is, words.Grouped(r.Below), c.forecast(r.Metric, r.Below, 0, rows))}
 }
 
 func (r StopRule) judgeGain(c *Curve, rows int) Advice {
@@ -189,7 +190,7 @@ func tooEarly(is string, more float64, open int) Advice {
 	}
 	digits := math.Pow(10, max(0, math.Floor(math.Log10(more)))) // one counts
 	n := int(math.Ceil(more/digits) * digits)
-	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s; about %d more audit rows would tell", is, n), Audits: n}
+	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s; about %s would tell", is, words.Count(n, "more audit row", "more audit rows")), Audits: n}
 }
 
 // gain returns the share by which MoreLabels lowers the RMSE; 0 where the error seems to rise.

@@ -11,6 +11,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // A run is a loop that keeps every slot busy: when few rows are left in its queue,
@@ -407,7 +409,7 @@ func (l *loop) fail(ctx context.Context, o outcome) error {
 	l.misses++
 	l.report(Report{Happening: RunFailed, Question: *o.q, Reason: reason})
 	if l.GiveUp > 0 && l.misses >= l.GiveUp {
-		l.end(EndGaveUp, "%d rows failed without a label in between; the last reason was: %s", l.misses, reason)
+		l.end(EndGaveUp, "%s failed without a label in between; the last reason was: %s", words.Count(l.misses, "row", "rows"), reason)
 	}
 	return nil
 }
@@ -449,7 +451,7 @@ func (l *loop) askAhead(ctx context.Context) error {
 }
 
 func (l *loop) endEnough() {
-	l.end(EndEnough, "%d labels were wanted, and %d rows have one", l.MaxLabels, l.labelled)
+	l.end(EndEnough, "%s wanted, and %s one", words.Count(int(l.MaxLabels), "label was", "labels were"), words.Count(int(l.labelled), "row has", "rows have"))
 }
 
 // lease returns how long rows are out: as the settings say, or as long as it may take
@@ -588,7 +590,7 @@ func (l *loop) readNotes(ctx context.Context) (n notes, err error) {
 		return n, err
 	}
 	if err := json.Unmarshal(raw, &n); err != nil {
-		return n, fmt.Errorf("blob %q: %w", l.key(), err)
+		return n, fmt.Errorf("the notes of the oracle cannot be read: %w", err)
 	}
 	return n, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
 
@@ -73,14 +74,14 @@ func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advic
 	if err != nil || with.Advice.Verdict == without.Verdict {
 		return without, err
 	}
-	advice := Advice{Verdict: TooEarly, Because: fmt.Sprintf("%d labels wait for a second look: without them the advice would be %q, with them %q; together they decide", len(waiting), without.Verdict, with.Advice.Verdict)}
+	advice := Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s for a second look: without them the advice would be %q, with them %q; together they decide", words.Count(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
 	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
 		one, err := s.withWaiting(w).standing(rule, 0)
 		if err != nil {
 			return advice, err
 		}
 		if one.Advice.Verdict != without.Verdict {
-			advice.Because = fmt.Sprintf("the label of %s, %.7g, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID, float64(w.Value), without.Verdict, one.Advice.Verdict)
+			advice.Because = fmt.Sprintf("the label of %s, %s, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID, words.Grouped(float64(w.Value)), without.Verdict, one.Advice.Verdict)
 			break
 		}
 	}
@@ -258,7 +259,7 @@ func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
 	}
 	var found map[string]*Gain
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return nil, fmt.Errorf("blob %q: %w", gainBlob, err)
+		return nil, fmt.Errorf("the measured gain cannot be read: %w", err)
 	}
 	return found, nil
 }

@@ -56,7 +56,7 @@ type Blob struct {
 // Errors of stores, for errors.Is.
 var (
 	ErrExists   = errors.New("a campaign of this name exists already")
-	ErrNotFound = errors.New("there is no such campaign or blob")
+	ErrNotFound = errors.New("there is no such campaign, or no such part of it")
 	ErrConflict = errors.New("somebody else has appended to the log")
 )
 

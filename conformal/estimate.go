@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // An interval for the RMSE on a population from the errors e_i on n rows that were
@@ -34,7 +35,8 @@ type RMSEEstimate struct {
 }
 
 func (e RMSEEstimate) String() string {
-	return fmt.Sprintf("%.4g (%.0f %% interval %.4g to %.4g)", e.RMSE, 100*e.Coverage, e.Low, e.High)
+	value, low, high := words.Interval(e.RMSE, e.Low, e.High)
+	return fmt.Sprintf("%s (%.0f %% interval %s to %s)", value, 100*e.Coverage, low, high)
 }
 
 // LeastErrors is how many errors an RMSEEstimate needs.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -168,13 +169,14 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 			b.candidates[k].Error = rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
 		}
 	}
-	if t.countRandom() < fewestRandom || folds == len(t.Folds) || !b.learnAllFolds(t, held, rows, known, means, stds, labels) {
+	if random := t.countRandom(); random < fewestRandom || 2*random > len(known) || folds == len(t.Folds) || !b.learnAllFolds(t, held, rows, known, means, stds, labels) {
 		b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
 	}
 }
 
-// learnAllFolds learns the intervals from all folds, although networks did not hold out all, since random rows are few. The parts
-// that did predict the rows of the other folds, and their errors and deviations there are scaled as on the rows that all
+// learnAllFolds learns the intervals from all folds, although networks did not hold out all, for labels of which random rows are
+// the smaller part: those in the folds of networks would be few. Otherwise they are enough, and the errors of the blend itself. The parts
+// that held out all rows predict the rows of the other folds, and their errors and deviations there are scaled as on the rows that all
 // parts predict. It reports whether there are such parts.
 func (b *blend) learnAllFolds(t *Task, held []*CrossFitted, rows, known []int, means, stds, labels []float64) bool {
 	rest, total := &blend{}, 0.0
@@ -361,12 +363,12 @@ func (b *blend) String() string {
 			weights = append(weights, fmt.Sprintf("%.2f %s", c.Weight, c.Name))
 		}
 		if c.Left == "" {
-			errors = append(errors, fmt.Sprintf("%s %.4g", c.Name, c.Error))
+			errors = append(errors, c.Name+" "+words.Number(c.Error))
 		}
 	}
 	text := fmt.Sprintf("%s (RMSE out of fold: %s", strings.Join(weights, ", "), strings.Join(errors, ", "))
 	if len(weights) > 1 {
-		text += fmt.Sprintf(", blend %.4g", b.rmse)
+		text += ", blend " + words.Number(b.rmse)
 	}
 	if why := b.reasons(); why != "" {
 		text += "; left out: " + why

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -192,8 +193,8 @@ func (m *Model) LeftOutNotes(name func(row int) string) (notes []string) {
 		if len(m.blended.targets) > 1 {
 			what = fmt.Sprintf(" (%s)", m.TargetName(m.target))
 		}
-		notes = append(notes, fmt.Sprintf("the label %.6g of row %s%s was left out of the fit: the other labels suggest about %.4g, and nine of ten are within %.2g of what is predicted for them; correct it if it is wrong",
-			l.Label, name(l.Row), what, l.Prediction, l.Usual))
+		notes = append(notes, fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten are within %s of what is predicted for them; correct it if it is wrong",
+			words.Grouped(l.Label), name(l.Row), what, words.Number(l.Prediction), words.Number(l.Usual)))
 	}
 	return notes
 }

@@ -116,13 +116,13 @@ func TestIntervalsRelyOnRandomRows(t *testing.T) {
 // TestIntervalsOfAllFolds: where networks are trained for some folds only, random rows of the others count for the intervals, too.
 func TestIntervalsOfAllFolds(t *testing.T) {
 	s := made(60)
-	s.Random = slices.Repeat([]bool{true, true, false}, 20)
+	s.Random = slices.Repeat([]bool{true, false}, 30)
 	n := Network{Options: small().Network, Folds: 2}
 	m := fit(t, t.Context(), s, Process{}, n, biased{name: "own", off: 1})
 	if m.Candidates()[1].Weight == 0 {
 		t.Fatalf("the network has no weight: %s", m.Choice())
 	}
-	if how := m.Intervals(); how.Rows != 60 || how.Random != 40 || how.Outside != 36 || how.Folds != 5 || m.Provenance().ValidRows != 24 || len(m.Residuals()) != 24 {
+	if how := m.Intervals(); how.Rows != 60 || how.Random != 30 || how.Outside != 36 || how.Folds != 5 || m.Provenance().ValidRows != 24 || len(m.Residuals()) != 24 {
 		t.Errorf("%+v; %d validation rows, %d residuals", how, m.Provenance().ValidRows, len(m.Residuals()))
 	}
 	low, high, err := m.PredictInterval(t.Context(), made(300).X, 0.9)
@@ -140,5 +140,9 @@ func TestIntervalsOfAllFolds(t *testing.T) {
 	}
 	if got := fit(t, t.Context(), s, n).Intervals(); got.Rows != 24 || got.Outside != 0 {
 		t.Errorf("a network that is the only candidate: %+v", got)
+	}
+	s.Random = slices.Repeat([]bool{true, true, false}, 20)
+	if got := fit(t, t.Context(), s, Process{}, n, biased{name: "own", off: 1}).Intervals(); got.Rows != 24 || got.Outside != 0 || got.Random == 0 {
+		t.Errorf("with mostly random rows: %+v", got)
 	}
 }

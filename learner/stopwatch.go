@@ -1,10 +1,12 @@
 package learner
 
 import (
+	"context"
 	"math"
 	"time"
 
 	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -39,18 +41,19 @@ func (w *Stopwatch) Stop() {
 func (w *Stopwatch) Forecast(c network.Config, inputs, from, to int) (seconds float64) {
 	for name, taken := range w.seconds {
 		if to > from {
-			taken *= w.growth(name, c, inputs, from, to)
+			taken *= w.growth(name, c, inputs, from, to, NetworkFolds(to))
 		}
 		seconds += taken
 	}
 	return seconds
 }
 
-// growth returns how much longer a learner takes with to labels than it has taken with from.
-func (w *Stopwatch) growth(name string, c network.Config, inputs, from, to int) float64 {
+// growth returns how much longer a learner takes with to labels than it has taken with from. Networks are trained
+// for networkFolds of the folds.
+func (w *Stopwatch) growth(name string, c network.Config, inputs, from, to, networkFolds int) float64 {
 	switch name {
 	case Network{}.Name():
-		folds := float64(NetworkFolds(to)) / float64(w.models[name])
+		folds := float64(networkFolds) / float64(w.models[name])
 		return folds * c.Work(inputs, others(to), 0) / c.Work(inputs, others(from), 0)
 	case Process{}.Name():
 		return processWork(to) / processWork(from)
@@ -69,4 +72,75 @@ func processWork(labels int) float64 {
 		return search(labels) + DefaultFolds*search(others(labels))
 	}
 	return search(labels) + search(gp.SearchRows)/200*math.Pow(float64(labels)/gp.SearchRows, 3)
+}
+
+// Pace is how long fits take, measured on a few rows. A nil pace is unknown.
+type Pace struct {
+	watch        Stopwatch
+	config       network.Config
+	inputs, rows int
+	share        float64 // of the epochs, of networks in what was measured
+}
+
+// A pace is measured on this many labels, and with this many epochs.
+const (
+	paceLabels = 64
+	paceEpochs = 8
+)
+
+// Measure fits a model to some of the rows, and returns the pace; nil if too few of them have all labels.
+func Measure(ctx context.Context, s network.Sample, o Options) (*Pace, error) {
+	o.Network.Progress, o.NetworkFolds = nil, 1
+	p := &Pace{config: o.Network.Config, inputs: s.X.Cols}
+	s.Targets = max(s.Targets, 1)
+	var kept []int
+	for row := 0; row < s.X.Rows && len(kept) < paceLabels; row++ {
+		if complete(s.Y[row*s.Targets : (row+1)*s.Targets]) {
+			kept = append(kept, row)
+		}
+	}
+	if p.rows = len(kept); p.rows < 2*DefaultFolds {
+		return nil, nil
+	}
+	s.X, s.Y, s.Random, s.Unlabelled = s.X.SelectRows(kept), matrix.View(s.X.Rows, s.Targets, s.Y).SelectRows(kept).Data, nil, matrix.Dense[network.Real]{}
+	epochs := o.Network.Config.WithDefaults().Training.Epochs
+	o.Network.Config.Training.Epochs = min(paceEpochs, epochs)
+	p.share = float64(o.Network.Config.Training.Epochs) / float64(epochs)
+	o.Shown = p.watch.Shown
+	if !o.Kind.Blends() {
+		p.watch.Shown(Network{}.Name(), 0, 0)
+	}
+	_, err := Fit(ctx, s, o)
+	p.watch.Stop()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, nil // the fit itself will say what is wrong
+	}
+	return p, nil
+}
+
+func complete(labels []float64) bool {
+	for _, y := range labels {
+		if math.IsNaN(y) {
+			return false
+		}
+	}
+	return true
+}
+
+// Seconds returns how long a fit to this many labels takes. Networks of a blend are trained for this many folds; 0
+// means the usual number.
+func (p *Pace) Seconds(labels, networkFolds int) (seconds float64) {
+	if networkFolds == 0 {
+		networkFolds = NetworkFolds(labels)
+	}
+	for name, taken := range p.watch.seconds {
+		if name == (Network{}).Name() {
+			taken /= p.share
+		}
+		seconds += taken * p.watch.growth(name, p.config, p.inputs, p.rows, labels, networkFolds)
+	}
+	return seconds
 }

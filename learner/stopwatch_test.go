@@ -32,7 +32,7 @@ func TestStopwatch(t *testing.T) {
 		previous = got
 	}
 	// One fold instead of two, and sixteen times the rows, of which incomplete batches are left out.
-	if got, want := w.growth("network", c, 10, 128, 2048), 8.0; math.Abs(got/want-1) > 0.1 {
+	if got, want := w.growth("network", c, 10, 128, 2048, NetworkFolds(2048)), 8.0; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("networks take %v times as long, not about %v", got, want)
 	}
 }

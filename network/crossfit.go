@@ -48,7 +48,7 @@ func crossFit(ctx context.Context, s Sample, o Options) (held [][]conformal.Outc
 		slices.Sort(inside)
 		slices.Sort(outside)
 		part := s
-		part.X, part.Y = s.X.SelectRows(outside), s.choose(outside)
+		part.X, part.Y, part.Random = s.X.SelectRows(outside), s.choose(outside), nil
 		if tell != nil {
 			o.Progress = func(e Epoch) { e.Fold, e.Folds = fold+1, folds; tell(e) }
 		}

@@ -138,7 +138,10 @@ func TestCrossFitting(t *testing.T) {
 	o.Folds, o.Progress = 5, func(e Epoch) { folds[[2]int{e.Fold, e.Folds}]++ }
 	spy := &spyTrainer{t: t, rows: map[Real]int{}}
 	o.Trainer = spy
-	crossed := mustFit(t, x, y, o)
+	crossed, err := Fit(t.Context(), Sample{X: x, Y: y, Random: make([]bool, 50)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, net := range plain.Ensemble() {
 		if !slices.Equal(net.parameters, crossed.Ensemble()[i].parameters) {
 			t.Error("cross-fitting changes the networks")

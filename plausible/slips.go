@@ -8,7 +8,7 @@ import (
 )
 
 // close is how many widths outside of the interval a value may be after a slip was undone that is to be named.
-const close = 0.5
+const close = 1.0
 
 // explain reports whether undoing a slip brings a value much closer to the interval, and names it if that brings it close. A wrong
 // unit has a name, but explains nothing: there are so many units that one of them often fits by chance.

@@ -278,7 +278,7 @@ func (b *Batch) figures() (list []*Figure) {
 		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks matter most."
 		list = append(list, f)
 	}
-	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) {
+	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) && slices.Min(uncertainties) < slices.Max(uncertainties) {
 		list = append(list, b.uncertainties(x, uncertainties))
 	}
 	return list

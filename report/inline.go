@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -28,6 +29,7 @@ var (
 	svgStart   = regexp.MustCompile(`(?s)^<svg\s[^>]*>`)
 	svgPath    = regexp.MustCompile(`^<path d="([^"]*)"\s*(style="fill:[^"]*") ?/>$`)
 	svgStyle   = regexp.MustCompile(`style="[^"]*"`)
+	svgText    = regexp.MustCompile(`(?s)<text ([^>]*font-size:([0-9.]+)px[^>]*)>([^<]*)</text>`)
 	svgColour  = regexp.MustCompile(`#[0-9A-Fa-f]{6}`)
 )
 
@@ -100,7 +102,20 @@ func (f *Figure) inline(class string) (template.HTML, error) {
 	body = svgStyle.ReplaceAllStringFunc(body, func(style string) string {
 		return svgColour.ReplaceAllStringFunc(style, func(hex string) string { return "var(" + colourName(hex) + "," + hex + ")" })
 	})
+	body = svgText.ReplaceAllStringFunc(body, fixedWidth)
 	return template.HTML(tag + "\n" + body + l.spotElements() + "</svg>\n"), nil
+}
+
+// fixedWidth makes a text as wide as the layout has measured it, whatever font the
+// reader's machine has.
+func fixedWidth(element string) string {
+	m := svgText.FindStringSubmatch(element)
+	size, err := strconv.ParseFloat(m[2], 64)
+	if err != nil || m[3] == "" {
+		return element
+	}
+	width := textStyle(vg.Length(size), black).Width(html.UnescapeString(m[3])).Points()
+	return fmt.Sprintf(`<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, width, m[1], m[3])
 }
 
 // joinPaths writes neighbouring shapes of one style as one path. Where they are

@@ -1,6 +1,10 @@
 package report
 
-import "gonum.org/v1/plot/vg/draw"
+import (
+	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
+)
 
 // LearningCurves plots errors over the number of labelled rows, with marks and ticks
 // where an error was measured. Random selection
@@ -14,7 +18,7 @@ func LearningCurves(title, ylabel string, curves []Curve) *Figure {
 		{purple, dotted, draw.CrossGlyph{}}, {orange, dashDot, draw.PlusGlyph{}}, {skyBlue, long, draw.TriangleGlyph{}},
 	}
 	for _, c := range curves {
-		if c.Name == "random" {
+		if strings.HasPrefix(c.Name, "random") {
 			f.fixed[c.Name] = style{black, dashed, draw.SquareGlyph{}}
 		} else if len(colours) > 0 {
 			f.fixed[c.Name], colours = colours[0], colours[1:]

@@ -27,6 +27,7 @@ type Section struct {
 	Steps   []Step
 	Tables  []*Table
 	Figures []*Figure
+	Beside  bool // in a wide window, the tables are beside the figures
 }
 
 // Step is one of several things to do, and the command that does it, if there is one.
@@ -54,6 +55,7 @@ type pageSection struct {
 	Steps   []Step
 	Tables  []pageTable
 	Figures []pageFigure
+	Beside  bool
 }
 
 // pageFigure is a figure whose title and note are text of the page.
@@ -105,7 +107,7 @@ func (p *Page) Write(w io.Writer) error {
 		Sections []pageSection
 	}{p.Title, p.Intro, p.Warnings, nil}
 	for _, s := range p.Sections {
-		section := pageSection{Title: s.Title, Text: s.Text, Steps: s.Steps}
+		section := pageSection{Title: s.Title, Text: s.Text, Steps: s.Steps, Beside: s.Beside}
 		for _, t := range s.Tables {
 			section.Tables = append(section.Tables, t.page())
 		}

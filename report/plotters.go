@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // curvePlotter draws a curve.
@@ -66,9 +68,9 @@ func (c *curvePlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 
 // tip returns the numbers at point i.
 func (c *curvePlotter) tip(i int) string {
-	text := fmt.Sprintf("%s\n%s: %.6g\n%s: %.4g", c.Name, c.panel.XLabel, c.X[i], c.panel.YLabel, c.Y[i])
+	text := fmt.Sprintf("%s\n%s: %s\n%s: %s", c.Name, c.panel.XLabel, words.Number(c.X[i]), c.panel.YLabel, words.Number(c.Y[i]))
 	if low, high := c.band(i); low < high {
-		text += fmt.Sprintf(" (%.4g to %.4g)", low, high)
+		text += fmt.Sprintf(" (%s to %s)", words.Number(low), words.Number(high))
 	}
 	return text
 }

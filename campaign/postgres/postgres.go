@@ -226,7 +226,7 @@ func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err er
 		return nil, s.explain(orNotFound(err))
 	}
 	if sum(data) != crc {
-		return nil, s.damaged("the bytes of the blob %q have changed", key)
+		return nil, s.damaged("the bytes of its part %q have changed", key)
 	}
 	return data, nil
 }

@@ -273,7 +273,7 @@ func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err er
 		return nil, inTerms(orNotFound(err))
 	}
 	if sum(data) != crc {
-		return nil, inTerms(s.file.Fail(fmt.Sprintf("it is damaged: the bytes of the blob %q have changed", key), nil))
+		return nil, inTerms(s.file.Fail(fmt.Sprintf("it is damaged: the bytes of its part %q have changed", key), nil))
 	}
 	return data, nil
 }

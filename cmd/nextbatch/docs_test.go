@@ -318,7 +318,15 @@ import missing_not
 }
 
 func TestDocsLinks(t *testing.T) {
-	for path, text := range pages(t) {
+	texts := pages(t)
+	for _, name := range []string{"ARCHITECTURE.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.Join(root, name)] = string(text)
+	}
+	for path, text := range texts {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(m[1]))); err != nil {
 				t.Errorf("%s: %v", path, err)

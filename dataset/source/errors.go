@@ -26,9 +26,11 @@ var (
 	ErrRange    = errors.New("the number is out of range")
 	ErrArray    = errors.New("there is no such array")
 	ErrSheet    = errors.New("there is no such sheet")
+	ErrMore     = errors.New("the workbook holds more than the table")
 	ErrFormula  = errors.New("the formula has no stored value")
 	ErrID       = errors.New("the id does not identify one row")
 	ErrColumns  = errors.New("there are too many columns")
+	ErrRows     = errors.New("there are too many rows")
 	ErrMemory   = errors.New("reading the file would take more memory than is allowed")
 )
 

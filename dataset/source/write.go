@@ -20,14 +20,14 @@ import (
 var writers = map[string]func(io.Writer, *dataset.Table) error{
 	".csv": WriteCSV, ".tsv": writeTSV, ".tab": writeTSV,
 	".jsonl": WriteJSONLines, ".ndjson": WriteJSONLines,
-	".parquet": WriteParquet,
-	".npy":     writeNPYTable,
+	".parquet": WriteParquet, ".xlsx": writeWorkbook,
+	".npy": writeNPYTable,
 }
 
 // WriteFile writes the table to a file, in the format of its extension: CSV
 // (.csv), tab-separated text (.tsv, .tab), JSON lines (.jsonl, .ndjson),
-// Parquet (.parquet), or a NumPy array if all columns are numeric (.npy). With
-// .gz after it, the file is compressed. It appears under its name only once it
+// an Excel workbook (.xlsx), Parquet (.parquet), or a NumPy array if all columns are
+// numeric (.npy). With .gz after it, the file is compressed. It appears under its name only once it
 // is complete; until then, any existing file stays.
 func WriteFile(path string, t *dataset.Table) error {
 	write, err := writerFor(path)
@@ -55,7 +55,7 @@ func writerFor(path string) (func(io.Writer, *dataset.Table) error, error) {
 	write, known := writers[extension]
 	if !known {
 		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
-			Advice: "choose a name that ends in .csv, .tsv, .jsonl, .parquet or .npy, with .gz after it to compress"}
+			Advice: "choose a name that ends in .csv, .tsv, .xlsx, .jsonl, .parquet or .npy, with .gz after it to compress"}
 	}
 	return write, nil
 }

@@ -93,7 +93,7 @@ func TestWriteRefuses(t *testing.T) {
 	}{
 		"x.jsonl": {ErrRange, "row 1 (from 0), column 1 (x)"},
 		"x.npy":   {ErrNumber, "column 2 (id)"},
-		"x.xlsx":  {ErrFormat, ".parquet"},
+		"x.xls":   {ErrFormat, ".parquet"},
 	} {
 		path := writeFile(t, dir, name, []byte("old"))
 		err := WriteFile(path, mixed)

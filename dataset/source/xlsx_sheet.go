@@ -143,7 +143,7 @@ func (x *sheetReader) cellText() ([]byte, error) {
 	c := &x.cell
 	switch {
 	case c.kind == "inlineStr":
-		return c.inline, nil
+		return unescaped(c.inline), nil
 	case len(c.value) == 0:
 		if _, known := x.unstored[c.column]; c.formula && c.kind != "str" && !known { // a formula may well give an empty text
 			x.unstored[c.column] = x.line
@@ -156,11 +156,13 @@ func (x *sheetReader) cellText() ([]byte, error) {
 			return nil, &Error{Line: x.line, Column: c.column + 1, Kind: ErrRead,
 				Detail: "there is no shared string " + quoteShort(c.value), Advice: "check that the file is complete"}
 		}
-		return text, nil
+		return unescaped(text), nil
+	case c.kind == "str":
+		return unescaped(c.value), nil
 	case c.kind == "" || c.kind == "n":
 		return x.book.number(c.value, c.style), nil
 	}
-	return c.value, nil // a date in ISO 8601, a truth value, the text of a formula, or an error
+	return c.value, nil // a date in ISO 8601, a truth value, or an error
 }
 
 // endRow adds the row to the sample or to the columns.

@@ -190,15 +190,21 @@ func Range(low, high float64) (string, string) {
 	return texts[0], texts[1]
 }
 
-// Estimate writes a number and the interval around it, all to the same digit: three
-// digits of the largest, and at least two of the width. 3,030 (2,310 to 4,560).
+// Estimate writes a number and the interval around it: 3,030 (2,310 to 4,560).
 func Estimate(v, low, high float64) string {
+	value, from, to := Interval(v, low, high)
+	return fmt.Sprintf("%s (%s to %s)", value, from, to)
+}
+
+// Interval writes a number and the ends of the interval around it, all to the same
+// digit: three digits of the largest, and at least two of the width.
+func Interval(v, low, high float64) (value, from, to string) {
 	width, largest := math.Abs(high-low), max(math.Abs(v), math.Abs(low), math.Abs(high))
 	if !(width >= 1e-6*largest && width >= 1e-9 && largest < 1e12) {
-		return fmt.Sprintf("%s (%s to %s)", Number(v), Number(low), Number(high))
+		return Number(v), Number(low), Number(high)
 	}
 	texts := alike(min(exponent(largest)-2, exponent(width)-1), v, low, high)
-	return fmt.Sprintf("%s (%s to %s)", texts[0], texts[1], texts[2])
+	return texts[0], texts[1], texts[2]
 }
 
 func exponent(v float64) int { return int(math.Floor(math.Log10(v))) }

@@ -102,11 +102,14 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets, Rows: rows.TrainRows, Encoder: rows.Encoder}
 	q.Unlabelled, q.Fitting = rows.Pool, a.progress.fitting()
 	a.progress.sayDevice(ctx, a.learner)
+	if err := a.progress.foretell(ctx, "the replay", q.Forecast); err != nil {
+		return nil, err
+	}
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
 		if warnings := benchmark.Troubles(r); len(warnings) > 0 {
 			troubled++
-			first = cmp.Or(first, fmt.Sprintf("%s with %d labels: %s", r.Spec, r.Labels, warnings[0]))
+			first = cmp.Or(first, fmt.Sprintf("%s with %s: %s", r.Spec, words.Count(r.Labels, "label", "labels"), warnings[0]))
 		}
 		a.progress.step("replay", done, of, fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE))
 	}

@@ -99,8 +99,11 @@ func (a *auditFlags) register(c *cobra.Command) {
 
 func (a *auditing) compute(ctx context.Context) (*answer, error) {
 	o := audit.Options{Learner: a.learner, Network: network.Options{Config: a.config, Columns: &a.rows.Encoder, Targets: a.rows.Targets}, Folds: a.folds, Repeats: a.repeats}
-	a.watch(&o)
 	a.progress.sayDevice(ctx, a.learner)
+	if err := a.progress.foretell(ctx, "the audit", func(ctx context.Context) (float64, error) { return audit.Forecast(ctx, nextbatch.Sample(a.rows), o) }); err != nil {
+		return nil, err
+	}
+	a.watch(&o)
 	reports, err := audit.Labels(ctx, nextbatch.Sample(a.rows), o)
 	a.progress.done()
 	if ctx.Err() != nil {
@@ -361,11 +364,11 @@ func auditTable(r auditResult) *report.Table {
 		Note: "Predictions are those of " + r.judges() + " that have not seen the row; the interval holds a right label with a probability of 95 %. " +
 			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels; it is shown where it is at most 0.1. " +
 			"A larger one does not mean that the label is right, only that its error is not unusual among so many.",
-		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
+		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"}, {Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), significant(f.Label), significant(f.Prediction),
-			report.Text(fmt.Sprintf("%.4g to %.4g", float64(f.Low), float64(f.High))), report.Number(float64(f.Score), 1), report.Text(pText(float64(f.P)))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), report.Measured(float64(f.Label)),
+			report.Text(words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High))), report.Number(float64(f.Score), 1), report.Text(pText(float64(f.P)))}})
 	}
 	return t
 }
@@ -377,13 +380,11 @@ func pText(p float64) string {
 	return fmt.Sprintf("%.2g", p)
 }
 
-func significant(v number) report.Cell { return report.Text(fmt.Sprintf("%.5g", float64(v))) }
-
 func auditPage(path string, targets []string, reports []*audit.Report, result auditResult, names []string) *report.Page {
 	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings}
 	for k, one := range result.each() {
 		page.Intro = append(page.Intro, one.Answer,
-			fmt.Sprintf("%d labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %.4g.", one.Labels, targets[k], one.judges(), float64(one.RMSE)))
+			fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), targets[k], one.judges(), words.Number(float64(one.RMSE))))
 		if one.Learner != "" {
 			page.Intro = append(page.Intro, "Learner: "+one.Learner+".")
 		}
@@ -416,10 +417,10 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		if i < result.Suspects {
 			mark.Name = "suspect labels"
 		}
-		mark.Tip = fmt.Sprintf("%s: label %.4g, prediction %.4g, p-value %s", names[f.Row], f.Label, f.Prediction, pText(f.P))
+		mark.Tip = fmt.Sprintf("%s: label %s, prediction %s, p-value %s", names[f.Row], words.Number(f.Label), words.Number(f.Prediction), pText(f.P))
 		panel.Marks = append(panel.Marks, mark)
 	}
 	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
 	return &report.Figure{Name: "audit", Panels: []report.Panel{panel},
-		Note: fmt.Sprintf("All %d labels; suspects have a p-value of at most %v.", result.Labels, result.Level)}
+		Note: fmt.Sprintf("All %s labels; suspects have a p-value of at most %v.", words.Whole(result.Labels), result.Level)}
 }

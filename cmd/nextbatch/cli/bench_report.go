@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -309,7 +310,7 @@ func (b *benchReport) write(ctx context.Context, page *report.Page, p *progress)
 			return err
 		}
 	}
-	p.say("%d files written to %s", files, b.out)
+	p.say("%s written to %s", words.Count(files, "file", "files"), b.out)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -181,7 +182,7 @@ func newBenchExport() *cobra.Command {
 			return benchExport(cmd.Context(), args[0], out)
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "file to write: .csv, .tsv, .jsonl or .parquet; .gz may follow")
+	c.Flags().StringVar(&out, "out", "", "file to write: "+strings.Join(tableExtensions(), ", ")+"; .gz may follow")
 	return c
 }
 

@@ -34,6 +34,8 @@ type campaignAsking struct {
 	threads       int
 	memory        memory
 	kept          *kept.Features // nil where none are kept
+
+	showPredictions bool // to the person who labels the rows
 }
 
 func newCampaignAsk() *cobra.Command {
@@ -59,7 +61,10 @@ rows are added and the model stays the same, the next ask computes only theirs. 
 file may be deleted at any time.
 
 The file of --out has the inputs of each row and an empty column for each target.
-Fill it in, over days if you like, and give it to 'nextbatch campaign tell'.
+Fill it in, over days if you like, and give it to 'nextbatch campaign tell'. What the
+model predicts is not in it, as it might steer the person who labels the rows, unless
+--show-predictions puts it into the reasons. If the name ends in .xlsx, the file is an
+Excel workbook, in which the columns to fill in are coloured.
 
 A row whose lease has ended is open again and may be handed out to somebody else;
 a late label is still accepted.
@@ -76,6 +81,7 @@ row left to ask for; the others are those of 'nextbatch select'.`,
 	f.StringSliceVar(&a.must, "must", nil, "rows that must be in the batch")
 	f.StringSliceVar(&a.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringVarP(&a.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
+	f.BoolVar(&a.showPredictions, "show-predictions", false, "name predictions in the reasons of the file of --out")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	a.registerChange(c)
 	registerThreads(c, &a.threads)
@@ -157,14 +163,10 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 	a.sayChosen(b)
 	a.sayKept()
 	if a.out != "" {
-		t, err := batchTable(ctx, c, b)
-		if err != nil {
+		if err := a.write(ctx, c, b); err != nil {
 			return err
 		}
-		if err := source.WriteFile(a.out, t); err != nil {
-			return err
-		}
-		a.progress.say("%d rows written to %s", len(b.Rows), a.out)
+		a.progress.say("%s written to %s", words.Count(len(b.Rows), "row", "rows"), a.out)
 	}
 	if a.json {
 		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
@@ -179,6 +181,23 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		return partialError{len(b.Rows), len(b.Rows) + b.Result.Missing, b.Result.Short}
 	}
 	return nil
+}
+
+// write writes the batch to the file of --out.
+func (a *campaignAsking) write(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	reasons := b.Result.ReasonsAlone()
+	if a.showPredictions {
+		reasons = b.Result.Reasons
+	}
+	t, err := batchTable(ctx, c, s, b, reasons)
+	if err != nil {
+		return err
+	}
+	return source.WriteToFill(a.out, t, s.Created.Targets...)
 }
 
 // sayChosen says what a blend chose for each target.
@@ -204,7 +223,7 @@ func modelWord(kind learner.Kind) string {
 // askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
 	word := modelWord(b.Learner)
-	model := fmt.Sprintf("by a %s with %d labels", word, b.Trained)
+	model := fmt.Sprintf("by a %s with %s", word, words.Count(b.Trained, "label", "labels"))
 	switch {
 	case b.Model == "":
 		model = fmt.Sprintf("without a %s, as too few rows have a label for one", word)
@@ -217,7 +236,7 @@ func askedHow(b *campaign.Batch) string {
 			audits++
 		}
 	}
-	return fmt.Sprintf("ask %d (event %d): %d rows by %s, %s; %s; %s%s", b.Ask, b.Seq, len(b.Rows), b.Spec, model,
+	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, words.Count(len(b.Rows), "row", "rows"), b.Spec, model,
 		words.Count(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
 }
 
@@ -233,11 +252,7 @@ func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") 
 
 // batchTable is the batch as a file to fill in: the id, what is known about the pick, the row
 // as it is in the table, and an empty column for each target.
-func batchTable(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*dataset.Table, error) {
-	s, err := c.State(ctx)
-	if err != nil {
-		return nil, err
-	}
+func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b *campaign.Batch, reasons []string) (*dataset.Table, error) {
 	refs := make([]campaign.RowRef, len(b.Rows))
 	for i, row := range b.Rows {
 		refs[i] = row.RowRef
@@ -256,7 +271,7 @@ func batchTable(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*
 		name.Append([]byte(s.Created.Identity))
 		pick.Append(float64(i + 1))
 		score.Append(finite(float64(b.Result.Scores[i])))
-		reason.Append([]byte(b.Result.Reasons[i]))
+		reason.Append([]byte(reasons[i]))
 	}
 	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick, score, reason}, inputs.Columns()[1:])
 	for _, target := range s.Created.Targets {
@@ -281,7 +296,7 @@ func printAsked(out io.Writer, b *campaign.Batch) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "pick\tid\tscore\treason")
 	for i, row := range b.Rows {
-		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, shown(row.ID), float64(b.Result.Scores[i]), shown(b.Result.Reasons[i]))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, shown(row.ID), words.Number(float64(b.Result.Scores[i])), shown(b.Result.Reasons[i]))
 	}
 	return w.Flush()
 }
@@ -346,7 +361,7 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 		for _, w := range predicted.Warnings {
 			p.progress.warn(w)
 		}
-		p.progress.say("%d open rows, by a %s with %d labels", len(predicted.Rows), modelWord(predicted.Learner), predicted.Trained)
+		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"), modelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
 		for i, how := range predicted.Intervals {
 			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
 		}

@@ -178,7 +178,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 	for _, name := range slices.Sorted(maps.Keys(added.NewLevels)) {
 		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name, strings.Join(added.NewLevels[name], ", ")))
 	}
-	n.progress.say("%s: %d rows added, %d of them labelled (event %d)%s", nameOf(path), added.Rows, added.Labelled, added.Seq, again(added.Repeated))
+	n.progress.say("%s: %s added, %s of them labelled (event %d)%s", nameOf(path), words.Count(int(added.Rows), "row", "rows"), words.Whole(int(added.Labelled)), added.Seq, again(added.Repeated))
 	n.warnWaiting(address, added.Waiting)
 	return nil
 }

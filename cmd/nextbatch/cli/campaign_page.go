@@ -17,7 +17,7 @@ import (
 func statusPage(s *campaignStatus) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		fmt.Sprintf("Advice: %v.", s.Advice),
-		fmt.Sprintf("Of %d rows, %d have a label, %d are out, %d are open, %d failed and %d are retired.", s.Rows, s.Labelled, s.Asked, s.Open, s.Failed, s.Retired) + waitingNote(s),
+		fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), countsText(s.Counts)) + waitingNote(s),
 		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", modelWord(s.Learner), 100*campaign.Coverage, s.Rule),
 	}}
 	for i, t := range s.Targets {
@@ -42,13 +42,15 @@ func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Sec
 	sections := []report.Section{{Title: title, Tables: []*report.Table{facts}}}
 	if t.Curve != nil {
 		sections[0].Figures = []*report.Figure{curveFigure(t, s.Learner)}
+		if audited := outcomeFigure(s.state.Outcomes(), i, t.Target); audited != nil {
+			sections[0].Figures = append(sections[0].Figures, audited)
+		}
 		if len(t.Curve.Points) > 0 {
 			sections[0].Tables = append(sections[0].Tables, curveTable(t, s.Learner))
 		}
-		sections = append(sections, report.Section{Title: "Audit rows of " + t.Target, Figures: []*report.Figure{outcomeFigure(s.state.Outcomes(), i, t.Target)}})
 	}
 	if n := len(t.Learners); n > 0 {
-		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: []*report.Figure{learnersFigure(t)}, Tables: []*report.Table{learnersTable(t, n)}})
+		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: []*report.Figure{learnersFigure(t)}, Tables: []*report.Table{learnersTable(t, n)}, Beside: true})
 	}
 	return sections
 }
@@ -75,7 +77,7 @@ func outOfFold(e float64) report.Cell {
 	if e == 0 {
 		return report.Text("–")
 	}
-	return significant(number(e))
+	return report.Measured(e)
 }
 
 // learnersFigure draws the weights of the learners over the labels.
@@ -102,7 +104,7 @@ func learnersFigure(t wire.TargetStatus) *report.Figure {
 			curve.X, curve.Y = append(curve.X, float64(f.Labels)), append(curve.Y, w)
 		}
 	}
-	return &report.Figure{Name: "learners", Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}
+	return &report.Figure{Name: "learners", Title: "What the models were made of", Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}
 }
 
 // curveTable lists the errors of the models so far.
@@ -111,14 +113,13 @@ func curveTable(t wire.TargetStatus, kind learner.Kind) *report.Table {
 	table := &report.Table{
 		Title:   models + " so far",
 		Note:    fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models, campaign.LeastAudited),
-		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE"}, {Head: "interval"}},
+		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
 	}
 	if kind.Blends() {
 		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
 	}
 	for _, p := range t.Curve.Points {
-		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows),
-			significant(number(p.RMSE.Value)), report.Text(fmt.Sprintf("%.4g to %.4g", p.RMSE.Low, p.RMSE.High))}})
+		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows), report.Text(p.RMSE.String())}})
 	}
 	return table
 }
@@ -145,17 +146,17 @@ func curveFigure(t wire.TargetStatus, kind learner.Kind) *report.Figure {
 	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10, Curves: []report.Curve{fitted}}
 	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
-		panel.Curves = append(panel.Curves, report.Curve{Name: fmt.Sprintf("RMSE %.3g", f.Wanted), X: ends, Y: []float64{f.Wanted, f.Wanted}})
+		panel.Curves = append(panel.Curves, report.Curve{Name: "RMSE " + words.Number(f.Wanted) + ", the goal", X: ends, Y: []float64{f.Wanted, f.Wanted}, Reference: true})
 	}
 	for _, p := range t.Curve.Points {
 		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(kind) + "s so far", X: float64(p.Labels), Y: p.RMSE.Value,
-			Tip: fmt.Sprintf("%d labels: RMSE %v on %d random rows", p.Labels, p.RMSE, p.Rows)})
+			Tip: fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE, words.Count(p.Rows, "random row", "random rows"))})
 	}
 	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: t.ErrorOf})
-	return &report.Figure{Name: "curve", Panels: []report.Panel{panel}, Note: fmt.Sprintf("%d %s. To the right of now, the curve is a forecast.", t.Curve.Rows, randomWord(t.TargetStanding))}
+	return &report.Figure{Name: "curve", Title: "The error, with more labels", Panels: []report.Panel{panel}, Note: fmt.Sprintf("Measured on %d %s. To the right of now, the curve is a forecast.", t.Curve.Rows, randomWord(t.TargetStanding))}
 }
 
-// outcomeFigure draws the labels of audit rows over their predictions.
+// outcomeFigure draws the labels of audit rows over their predictions; nil without any.
 func outcomeFigure(outcomes []campaign.Outcome, target int, name string) *report.Figure {
 	panel := report.Panel{XLabel: "prediction of " + name, YLabel: "label of " + name}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -166,10 +167,14 @@ func outcomeFigure(outcomes []campaign.Outcome, target int, name string) *report
 		x, y := float64(o.Predictions[target].Value), o.Label[target]
 		low, high = min(low, x, y), max(high, x, y)
 		panel.Marks = append(panel.Marks, report.Mark{Name: "audit rows", X: x, Y: y,
-			Tip: fmt.Sprintf("%s: label %.4g, predicted %.4g with %d labels", o.ID, y, x, o.Trained)})
+			Tip: fmt.Sprintf("%s: label %s, predicted %s with %s", o.ID, words.Number(y), words.Number(x), words.Count(o.Trained, "label", "labels"))})
 	}
-	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}}}
-	return &report.Figure{Name: "audit-rows", Panels: []report.Panel{panel}, Note: fmt.Sprintf("%d audit rows, each predicted before its label came.", len(panel.Marks))}
+	if len(panel.Marks) == 0 {
+		return nil
+	}
+	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
+	return &report.Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured", Panels: []report.Panel{panel},
+		Note: words.Count(len(panel.Marks), "audit row, predicted before its label came.", "audit rows, each predicted before its label came.")}
 }
 
 // outTable lists the asks with rows that are still out.

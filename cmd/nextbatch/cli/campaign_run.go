@@ -199,7 +199,7 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 		case campaign.RunDropped:
 			r.progress.say("row %q: the answer is not needed any more", now.ID)
 		case campaign.RunEnds:
-			r.progress.say("%s; %d rows are still being labelled", now.Reason, now.Running)
+			r.progress.say("%s; %s still being labelled", now.Reason, words.Count(now.Running, "row is", "rows are"))
 		}
 		detail := fmt.Sprintf("%d running, %d waiting, %d failed, %d later", now.Running, now.Waiting, now.Result.Failed, now.Result.Later)
 		r.progress.step("rows labelled", int(now.Labelled), int(labels), detail)
@@ -220,7 +220,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 	if result.Waiting > 0 {
 		fmt.Fprintf(out, "%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
 	}
-	fmt.Fprintf(out, "the campaign has %d rows: %s\n", counts.Rows, countsText(counts))
+	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), countsText(counts))
 	return nil
 }
 

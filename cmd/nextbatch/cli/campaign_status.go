@@ -188,7 +188,7 @@ func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
 	if t.Curve == nil {
 		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d", campaign.LeastAudited, t.Audited)
 	}
-	return fmt.Sprintf("RMSE of the %s with %d labels on rows like the open ones, from %d %s", modelWord(kind), t.Labels, t.Curve.Rows, randomWord(t))
+	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", modelWord(kind), words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
 }
 
 // randomWord names the rows that estimates are based on.
@@ -204,7 +204,7 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 		fmt.Fprintf(out, "%-9s %s\n", name, shown(fmt.Sprintf(format, args...)))
 	}
 	line("campaign", "%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))
-	line("rows", "%d: %s", s.Rows, countsText(s.Counts))
+	line("rows", "%s: %s", words.Whole(int(s.Rows)), countsText(s.Counts))
 	for i, text := range waitingFacts(s.Doubtful, s.state.Now) {
 		line(map[bool]string{true: "waiting"}[i == 0], "%s", text)
 	}
@@ -243,7 +243,7 @@ func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if t.Noise.Freedom > 0 {
-		add("noise", "repeated measurements deviate by %.3g", float64(t.Noise.Deviation))
+		add("noise", "repeated measurements deviate by %s", words.Number(float64(t.Noise.Deviation)))
 	}
 	if text := learnerNow(t, kind); text != "" {
 		add("learner", "%s", text)
@@ -264,7 +264,7 @@ func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
 	case t.Gain == nil:
 		add("gain", "not measured yet; --gain does so")
 	case t.Gain.Labels != t.Labels:
-		add("gain", "%v (measured with %d labels)", t.Gain, t.Gain.Labels)
+		add("gain", "%v (measured with %s)", t.Gain, words.Count(t.Gain.Labels, "label", "labels"))
 	default:
 		add("gain", "%v", t.Gain)
 	}
@@ -283,7 +283,7 @@ func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
 		return fmt.Sprintf("%s; no model has been fitted yet", kind)
 	}
 	last := t.Learners[n-1]
-	return fmt.Sprintf("%s; ask %d, with %d labels: %s", kind, last.Ask, last.Labels, last.Learner)
+	return fmt.Sprintf("%s; ask %d, with %s: %s", kind, last.Ask, words.Count(last.Labels, "label", "labels"), last.Learner)
 }
 
 func percentText(i campaign.Interval) string {

@@ -101,8 +101,8 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 			return err
 		}
 	}
-	t.progress.say("%s: %d labels %s%s, %d were known, %d lines have none yet%s", nameOf(path), len(told.Rows), word, eventText(told.Seq), told.Known,
-		table.Rows()-len(entries), again(told.Repeated))
+	t.progress.say("%s: %s %s%s, %s, %s none yet%s", nameOf(path), words.Count(len(told.Rows), "label", "labels"), word, eventText(told.Seq), words.Count(told.Known, "was known", "were known"),
+		words.Count(table.Rows()-len(entries), "line has", "lines have"), again(told.Repeated))
 	t.warnWaiting(address, told.Waiting)
 	if len(told.Faults) > 0 {
 		return leftOut(path, table.Rows(), told.Faults, len(entries))

@@ -102,11 +102,11 @@ func byText(person string) string {
 func ageText(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
+		return words.Count(int(d.Hours()/24), "day", "days")
 	case d >= 2*time.Hour:
-		return fmt.Sprintf("%d hours", int(d.Hours()))
+		return words.Count(int(d.Hours()), "hour", "hours")
 	case d >= 2*time.Minute:
-		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+		return words.Count(int(d.Minutes()), "minute", "minutes")
 	}
 	return "a minute"
 }
@@ -117,5 +117,5 @@ func countsText(c campaign.Counts) string {
 	if c.Waiting > 0 {
 		waiting = fmt.Sprintf("%d waiting, ", c.Waiting)
 	}
-	return fmt.Sprintf("%d open, %d asked, %d labelled, %s%d failed, %d retired", c.Open, c.Asked, c.Labelled, waiting, c.Failed, c.Retired)
+	return fmt.Sprintf("%s open, %s asked, %s labelled, %s%s failed, %s retired", words.Whole(int(c.Open)), words.Whole(int(c.Asked)), words.Whole(int(c.Labelled)), waiting, words.Whole(int(c.Failed)), words.Whole(int(c.Retired)))
 }

@@ -93,6 +93,9 @@ type demoResult struct {
 	Seconds float64              `json:"seconds"`
 }
 
+// demoNames are the names of the curves in the picture.
+var demoNames = map[string]string{spec.Default: "picked rows", "random": "random rows"}
+
 // demoSpecs are the methods to compare.
 func demoSpecs() []string { return []string{spec.Default, "random"} }
 
@@ -274,7 +277,7 @@ func demoFigure(r demoResult) *report.Figure {
 	}
 	var curves []report.Curve
 	for _, spec := range demoSpecs() {
-		curves = append(curves, report.Curve{Name: spec, X: labels, Y: r.RMSE[spec], Low: r.Low[spec], High: r.High[spec]})
+		curves = append(curves, report.Curve{Name: demoNames[spec], X: labels, Y: r.RMSE[spec], Low: r.Low[spec], High: r.High[spec]})
 	}
 	f := report.LearningCurves("What the same number of labels buys", "RMSE on held-out rows", curves)
 	f.Note = fmt.Sprintf("Seed %d, one run.", r.Seed)

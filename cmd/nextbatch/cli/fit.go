@@ -291,7 +291,7 @@ func (f *fitting) print(out io.Writer, r *fitResult) {
 func numbersText[T ~float64](list []T) string {
 	texts := make([]string, len(list))
 	for i, v := range list {
-		texts[i] = fmt.Sprintf("%.4g", float64(v))
+		texts[i] = words.Number(float64(v))
 	}
 	return strings.Join(texts, ", ")
 }

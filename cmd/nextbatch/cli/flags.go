@@ -287,7 +287,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 		return nil, nil, dataError{err}
 	}
 	p.report(rows)
-	p.say("%s, %d candidates, %d inputs", words.Count(rows.Train.Rows, "labelled row", "labelled rows"), rows.Pool.Rows, rows.Train.Cols)
+	p.say("%s, %s, %s", words.Count(rows.Train.Rows, "labelled row", "labelled rows"), words.Count(rows.Pool.Rows, "candidate", "candidates"), words.Count(rows.Train.Cols, "input", "inputs"))
 	return table, rows, nil
 }
 

@@ -73,7 +73,10 @@ file keeps it. Correct it there, or merge again with --accept if it is right.
 
 --out may be the table itself, which is replaced only once the new file is
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
-file has the separator, the decimal mark and the line ends of the table, in UTF-8.
+file has the separator, the decimal mark and the line ends of the table, in UTF-8. A
+workbook (.xlsx) is written anew and has one sheet, with the values of the table, in
+which the target column is coloured; a workbook that has formulas or several sheets is
+not replaced.
 
 How a text file is written is detected for each file separately, so Excel may have
 saved the batch with ; and decimal commas. Where that fails, --sep and the like describe
@@ -106,6 +109,11 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 	if m.columns.id != "" {
 		if _, err := table.Column(m.columns.id); err != nil {
 			return dataError{errorf("%s: %w", path, err)}
+		}
+	}
+	if file, _ := splitArray(path); isWorkbook(path) && sameFile(file, m.out) {
+		if err := source.CheckRewrite(ctx, file); err != nil {
+			return dataError{err}
 		}
 	}
 	written, err := m.asWritten(ctx, path, table)
@@ -243,13 +251,14 @@ func (m *merging) check(path string, filled []string) error {
 }
 
 // asWritten is the table as it will be written: in text with the spelling of its cells,
-// otherwise with columns of the kinds that the file has, ids too.
+// otherwise with columns of the kinds that the file has, ids too. What text and workbooks hold becomes numbers where that
+// loses nothing (withNumbers).
 func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
 	opts, err := m.columns.format.options()
 	if err != nil {
 		return nil, err
 	}
-	text := isText(path)
+	text := isText(path) || isWorkbook(path)
 	if text {
 		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding // cells keep their spelling
 	}
@@ -265,6 +274,9 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	if err != nil {
 		return nil, dataError{err}
 	}
+	if text && !isText(m.out) {
+		return withNumbers(written, t)
+	}
 	return written, nil
 }
 
@@ -277,7 +289,7 @@ func isText(path string) bool {
 // write writes the table, text as it was written before.
 func (m *merging) write(path string, t *dataset.Table) error {
 	if !isText(m.out) {
-		return source.WriteFile(m.out, t)
+		return source.WriteToFill(m.out, t, m.columns.targets(t.Names())...)
 	}
 	if !strings.EqualFold(filepath.Ext(strings.TrimSuffix(path, ".gz")), filepath.Ext(strings.TrimSuffix(m.out, ".gz"))) {
 		m.style.Delimiter = 0

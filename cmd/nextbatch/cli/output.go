@@ -78,7 +78,9 @@ func sameFile(a, b string) bool {
 }
 
 // tableExtensions are the extensions of files that can hold a batch; .gz may follow.
-func tableExtensions() []string { return []string{".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"} }
+func tableExtensions() []string {
+	return []string{".csv", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet"}
+}
 
 // isTableFile reports whether a file has one of these extensions, perhaps followed by .gz.
 func isTableFile(path string) bool {

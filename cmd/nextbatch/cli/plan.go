@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // forecast returns the plan with a forecast of time, measured on samples.
@@ -28,7 +29,7 @@ func (s *selecting) forecast(ctx context.Context) (*answer, error) {
 
 func printPlan(out io.Writer, p *nextbatch.Plan) {
 	fmt.Fprintf(out, "method      %s\n", p.Spec)
-	fmt.Fprintf(out, "rows        %d labelled, %d candidates, ", p.Labelled, p.Pool)
+	fmt.Fprintf(out, "rows        %s labelled, %s, ", words.Whole(p.Labelled), words.Count(p.Pool, "candidate", "candidates"))
 	if p.Pending > 0 {
 		fmt.Fprintf(out, "%d of them pending, ", p.Pending)
 	}
@@ -39,7 +40,7 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 	}
 	fmt.Fprintln(out)
 	for _, name := range slices.Sorted(maps.Keys(p.OneHot)) {
-		fmt.Fprintf(out, "one-hot     %s, %d levels\n", shown(name), p.OneHot[name])
+		fmt.Fprintf(out, "one-hot     %s, %s\n", shown(name), words.Count(p.OneHot[name], "level", "levels"))
 	}
 	for _, name := range p.Imputed {
 		fmt.Fprintf(out, "imputed     %s\n", shown(name))

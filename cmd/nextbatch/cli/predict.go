@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -64,7 +65,7 @@ conformal prediction), and hold for rows drawn as they were.`,
 	c.Flags().StringVar(&p.unseen, "calibrate", "", "table of labelled rows that a network from elsewhere has not seen, for intervals")
 	p.columns.registerTarget(c)
 	c.Flags().Float64Var(&p.coverage, "coverage", conformal.DefaultCoverage, "probability that an interval contains the label; 0 for no intervals")
-	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
+	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+strings.Join(tableExtensions(), ", "))
 	registerQuiet(c, &p.quiet)
 	registerThreads(c, &p.threads)
 	registerDevice(c)

@@ -234,7 +234,7 @@ func (m *foreignModel) interval(_ context.Context, _ matrix.Dense[float32], targ
 	for _, v := range of.Mean {
 		low, high = append(low, v-reach), append(high, v+reach)
 	}
-	return low, high, fmt.Sprintf("± %.4g, from the errors on %s of %s", reach, words.Count(len(m.errors[target]), "row", "rows"), nameOf(m.unseen)), nil
+	return low, high, fmt.Sprintf("± %s, from the errors on %s of %s", words.Number(reach), words.Count(len(m.errors[target]), "row", "rows"), nameOf(m.unseen)), nil
 }
 
 // upTo returns 0, 1, … n-1.

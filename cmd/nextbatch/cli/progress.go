@@ -276,6 +276,18 @@ func (p *progress) chosen(m *learner.Model) {
 	}
 }
 
+// foretell says about how long something takes at most, as far as that is known.
+func (p *progress) foretell(ctx context.Context, what string, seconds func(context.Context) (float64, error)) error {
+	if p.quiet {
+		return nil
+	}
+	most, err := seconds(ctx)
+	if err == nil && most > 0 {
+		p.say("%s takes about %s, or less", what, roughly(time.Duration(most*float64(time.Second))))
+	}
+	return err
+}
+
 // sayDevice says which part of a blend a device computes.
 func (p *progress) sayDevice(ctx context.Context, kind learner.Kind) {
 	d := device.Of(ctx)

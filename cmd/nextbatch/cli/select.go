@@ -118,7 +118,8 @@ The file of --out has the inputs of each row and an empty target column to fill 
 The typical distance is the median distance of a candidate from such a row. What the
 model predicts is not in the file, so that it does not steer who labels the rows
 (--show-predictions puts it into the reasons): it is in a file beside it, such as
-batch.predictions.csv, which merge compares the labels with.
+batch.predictions.csv, which merge compares the labels with. If the name ends in
+.xlsx, the file is an Excel workbook, in which the columns to fill in are coloured.
 
 With --budget and without -n, the batch has as many rows as fit into the budget.
 --cost-aware picks by score divided by cost. As long as fewer than five rows (with

@@ -39,7 +39,7 @@ func (s *selecting) write(r *nextbatch.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := source.WriteFile(s.out, t); err != nil {
+	if err := source.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
 		return err
 	}
 	s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
@@ -128,7 +128,7 @@ func printBatch(out io.Writer, r *nextbatch.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "pick\tid\tscore\treason")
 	for i, id := range r.IDs {
-		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, shown(id), float64(r.Scores[i]), shown(r.Reasons[i]))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, shown(id), words.Number(float64(r.Scores[i])), shown(r.Reasons[i]))
 	}
 	return w.Flush()
 }
