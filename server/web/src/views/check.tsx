@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api'
-import { exact, many, nameWithoutUnit, number } from '../format'
+import { estimated, exact, many, nameWithoutUnit, rough } from '../format'
 import { useJob } from '../jobs'
 import { JobBar } from '../parts/job'
 import { Loading, Lost, ProblemNote } from '../parts/notice'
@@ -69,8 +69,8 @@ function Findings({ t, many: several, open }: { t: AuditTarget; many: boolean; o
           <tbody>{t.findings.map((f, i) => (
             <tr key={f.row} class={i < t.suspects && !f.changed ? 'suspect' : undefined}>
               <td><button type="button" class="quiet id" onClick={() => open(f.row)}>{f.id}</button>{f.changed && <span class="tag">changed since</span>}</td>
-              <td class="number">{exact(f.label)}</td><td class="number">{number(f.prediction)}</td><td class="number">{number(f.low)} to {number(f.high)}</td>
-              <td class="number">{number(f.score)}</td><td class="number">{f.p === undefined ? '–' : number(f.p, 2)}</td>
+              <td class="number">{exact(f.label)}</td><td class="number">{estimated(f.prediction, f.low, f.high)[0]}</td><td class="number">{estimated(f.prediction, f.low, f.high).slice(1).join(' to ')}</td>
+              <td class="number">{rough(f.score, 3)}</td><td class="number">{f.p === undefined ? '–' : rough(f.p)}</td>
             </tr>
           ))}</tbody>
         </table>
