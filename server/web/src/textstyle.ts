@@ -13,7 +13,7 @@ export const styleChoices: StyleChoice[] = [
   { name: 'separator', label: 'Separator', options: [['comma', 'comma ,'], ['semicolon', 'semicolon ;'], ['tab', 'tab'], ['bar', 'bar |'], ['blank', 'blank']] },
   { name: 'decimal', label: 'Decimal mark', options: [['point', 'point: 12.5'], ['comma', 'comma: 12,5']] },
   { name: 'thousands', label: 'Thousands', options: marks },
-  { name: 'header', label: 'First line', options: [['present', 'names of the columns'], ['absent', 'the first row']] },
+  { name: 'header', label: 'First line', options: [['present', 'column names'], ['absent', 'a row']] },
   { name: 'encoding', label: 'Encoding', options: [['utf-8', 'UTF-8'], ['utf-16le', 'UTF-16 LE'], ['utf-16be', 'UTF-16 BE'], ['latin1', 'Latin 1'], ['windows-1252', 'Windows 1252']] },
   { name: 'censored', label: 'Limits such as <0.5', options: [['limit', 'take the limit'], ['drop', 'leave them empty']] },
 ]

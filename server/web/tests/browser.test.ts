@@ -565,7 +565,7 @@ test('a job that cannot be cancelled says why', async () => {
 /** Text that is cut off without a sign of it, and boxes that stick out of the page. What scrolls or ends in an ellipsis may be longer. */
 function cut(): string[] {
   const found: string[] = []
-  const name = (e: Element) => `${e.tagName.toLowerCase()}.${e.getAttribute('class') ?? ''}: ${(e.textContent ?? '').slice(0, 60)}`
+  const name = (e: Element) => `${e.tagName.toLowerCase()}.${e.getAttribute('class') ?? ''}: ${e.textContent.slice(0, 60)}`
   const scrolls = (e: Element) => { const s = getComputedStyle(e); return /auto|scroll/.test(s.overflowX + s.overflowY) }
   const hidden = (e: Element) => e.closest('.hidden, .skip, [hidden], option, svg, .cloud, .u-wrap') !== null || !e.checkVisibility()
   for (const e of document.querySelectorAll('body *')) {

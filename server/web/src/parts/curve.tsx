@@ -16,7 +16,7 @@ export function LearningCurve({ standing, unit, wanted }: { standing: TargetStan
     const box = place.current
     if (!box) return
     const d = drawn(standing)
-    const size = () => ({ width: Math.max(240, box.clientWidth), height: box.clientWidth < 500 ? 240 : 320 })
+    const size = () => ({ width: Math.max(240, box.clientWidth), height: box.clientWidth < 500 ? 240 : 410 })
     const plot = new uPlot({
       ...size(),
       padding,

@@ -128,7 +128,7 @@ function Choices({ file }: { file: File }) {
             {used.filter(c => c.type === 'number' && !chosen.includes(c.name) && c.name !== named).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
           </select></div>
         {labelled && <RandomStartField value={random} change={setRandom} />}
-        {preview.forecast && <p class="note small"><span>{preview.forecast.text || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
+        {preview.forecast && <p class="note small"><span>{sentence(preview.forecast.text) || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
         {preview.warnings.map(w => <p key={w} class="note warn small">{w}</p>)}
         <ProblemNote error={error} />
         <button type="submit" class="primary" disabled={!right || busy}>{busy ? 'Starting…' : chosen.length > 0 ? 'Start the campaign' : 'Choose what to predict'}</button>

@@ -108,7 +108,7 @@ function without(q: RowQuery): RowQuery {
 function columnsOf(status: Campaign): Shown[] {
   const numeric = (kind: string) => /num|int|float|double/i.test(kind)
   return [
-    { name: 'id', title: status.id_column ?? 'row', kind: 'id', width: 150 },
+    { name: 'id', title: status.id_column ?? 'row', kind: 'id', width: 118 },
     { name: 'status', title: 'status', kind: 'status', width: 108 },
     ...status.targets.map(t => ({ name: t, title: t, kind: 'label' as const, width: Math.max(100, 40 + 8 * Math.min(20, t.length)) })),
     ...status.columns.map(c => ({ name: c.name, title: c.name, kind: numeric(c.kind) ? 'number' as const : 'text' as const, width: Math.max(100, 40 + 8 * Math.min(20, c.name.length)) })),
