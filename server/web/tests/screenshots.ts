@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
+import { withPalette } from './palette'
 import { Service } from './service'
 
 // Makes the pictures of docs/dashboard.md: a campaign about the prices of diamonds, as it is
@@ -104,13 +105,15 @@ async function pictures(service: Service, browser: Browser): Promise<void> {
   for (const { look, width, height, dark } of looks) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
     const page = await context.newPage()
+    const blank = await context.newPage() // the page of the service may not load pictures from elsewhere
     await page.goto(`${service.address}/#token=${service.token}`)
     await page.locator('nav.side').waitFor()
     for (const { name, path, act } of views) {
       await page.goto(service.address + path)
       await settled(page)
       await act?.(page)
-      await page.screenshot({ path: join(docs, `dashboard-${name}-${look}.png`), fullPage: process.env['WHOLE'] !== undefined })
+      const picture = await page.screenshot({ fullPage: process.env['WHOLE'] !== undefined })
+      writeFileSync(join(docs, `dashboard-${name}-${look}.png`), await withPalette(blank, picture))
     }
     await context.close()
   }
