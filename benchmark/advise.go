@@ -269,11 +269,11 @@ func (a *Advice) recommend(usual string) {
 
 // Answer says in a sentence, without its full stop, what to do and why.
 func (a *Advice) Answer() string {
-	method := "the method " + a.Method
+	do := "let nextbatch choose the next rows (method " + a.Method + ")"
 	if a.Method == randomSpec {
-		method = "random selection"
+		do = "draw the next rows at random"
 	}
-	return fmt.Sprintf("use %s for the next batch: %s", method, a.Judgement.because())
+	return do + ": " + a.Judgement.because()
 }
 
 // lastVariation compares the errors of random selection after its last round, in

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,8 +22,8 @@ type Filled struct {
 // Fill finds the rows of a table that the rows of another one, filled in by hand, are
 // the labels of. Rows belong together by the id column or, if id is empty, by the column
 // number, which holds rows of the table, from 0. All other columns that both tables have
-// must agree, except for others, which are further target columns. An error is a *ColumnError about filled: an id that is missing, unknown or
-// repeated, another value of an input, a label that is not finite, or another label
+// must agree, except for others, which are further target columns. An error joins a *ColumnError for each row of filled that is
+// wrong: an id that is missing, unknown or repeated, another value of an input, a label that is not finite, or another label
 // than the table has.
 func Fill(table, filled *Table, id, number, target string, others ...string) (Filled, error) {
 	f := filling{table: table, filled: filled, target: target, others: others}
@@ -35,31 +36,45 @@ func Fill(table, filled *Table, id, number, target string, others ...string) (Fi
 	if err != nil {
 		return Filled{}, err
 	}
-	var result Filled
+	var (
+		result Filled
+		wrong  []error
+	)
 	for row := range filled.Rows() {
 		at, err := find(row)
+		if err == nil {
+			err = f.compare(row, at)
+		}
+		if err == nil {
+			err = f.take(&result, row, at, labels.Float(row))
+		}
 		if err != nil {
-			return Filled{}, err
-		}
-		if err := f.compare(row, at); err != nil {
-			return Filled{}, err
-		}
-		known, v := f.known(at), labels.Float(row)
-		switch {
-		case math.IsNaN(v):
-			result.Empty++
-		case math.IsInf(v, 0):
-			return Filled{}, &ColumnError{Column: target, Row: row, Problem: "a label must be finite; correct it, or leave it empty"}
-		case math.IsNaN(known):
-			result.Rows, result.Labels = append(result.Rows, at), append(result.Labels, v)
-		case known == v:
-			result.Known++
-		default:
-			return Filled{}, &ColumnError{Column: target, Row: row,
-				Problem: fmt.Sprintf("the label is %s, but the table has %s in %s; write the right one in both files", formatFloat(v), formatFloat(known), table.Place(at, ""))}
+			wrong = append(wrong, err)
 		}
 	}
+	if wrong != nil {
+		return Filled{}, errors.Join(wrong...)
+	}
 	return result, nil
+}
+
+// take adds the label of a row of filled, which is that of a row of the table.
+func (f *filling) take(result *Filled, row, at int, label float64) error {
+	known := f.known(at)
+	switch {
+	case math.IsNaN(label):
+		result.Empty++
+	case math.IsInf(label, 0):
+		return &ColumnError{Column: f.target, Row: row, Problem: "a label must be finite; correct it, or leave it empty"}
+	case math.IsNaN(known):
+		result.Rows, result.Labels = append(result.Rows, at), append(result.Labels, label)
+	case known == label:
+		result.Known++
+	default:
+		return &ColumnError{Column: f.target, Row: row,
+			Problem: fmt.Sprintf("the label is %s, but the table has %s in %s; write the right one in both files", formatFloat(label), formatFloat(known), f.table.Place(at, ""))}
+	}
+	return nil
 }
 
 // filling is one call of Fill.

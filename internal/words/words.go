@@ -37,6 +37,10 @@ func Number(v float64) string {
 	return grouped(text)
 }
 
+// Plain writes the value of an input like Number but without commas, as tables have it:
+// 2015 may be a year.
+func Plain(v float64) string { return strings.ReplaceAll(Number(v), ",", "") }
+
 // Some lists the first few names.
 func Some(names []string) string {
 	const most = 5
@@ -103,7 +107,7 @@ func Wrap(text string, width int) []string {
 }
 
 // Nearest returns the name that was probably meant by another one: it differs in upper and lower case, in blanks and
-// the like, or in a letter or two. It is empty if there is none.
+// the like, in a unit in brackets, or in a letter or two. It is empty if there is none.
 func Nearest(name string, names []string) string {
 	plain := func(text string) string {
 		return strings.Map(func(r rune) rune {
@@ -118,7 +122,8 @@ func Nearest(name string, names []string) string {
 		if plain(other) == plain(name) {
 			return other
 		}
-		if d := distance(plain(name), plain(other)); d < fewest && d < len(other) {
+		bare, _, _ := strings.Cut(strings.Replace(plain(other), "[", "(", 1), "(")
+		if d := min(distance(plain(name), plain(other)), distance(plain(name), bare)); d < fewest && d < len(bare) {
 			best, fewest = other, d
 		}
 	}

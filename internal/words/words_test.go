@@ -79,7 +79,7 @@ func TestArgument(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"price", "Yield [%]", "x1", "x2", "temperature"}
-	for name, want := range map[string]string{"Price": "price", "prise": "price", "temprature": "temperature", "yield[%]": "Yield [%]", "cost": "", "y": "", "": ""} {
+	for name, want := range map[string]string{"Price": "price", "prise": "price", "temprature": "temperature", "yield[%]": "Yield [%]", "Yeld": "Yield [%]", "yield": "Yield [%]", "cost": "", "y": "", "": ""} {
 		if got := Nearest(name, names); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}

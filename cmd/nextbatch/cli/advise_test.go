@@ -49,7 +49,7 @@ func TestAdvise(t *testing.T) {
 
 func TestAdviseFewLabels(t *testing.T) {
 	out, _ := must(t, exitOK, slices.Concat([]string{"advise", sample(t), "--target", "y", "--id", "id"}, short)...)
-	if !strings.HasPrefix(out, "Not enough labels to tell: trying it takes at least 60 more, and telling may take many more.\n40 rows have a label") || !strings.Contains(out, "10 rows: a quarter of the labelled rows") {
+	if !strings.HasPrefix(out, "Let nextbatch choose the next rows (method ") || !strings.Contains(out, "\n40 rows have a label") || !strings.Contains(out, "10 rows: a quarter of the labelled rows") {
 		t.Error(out)
 	}
 }

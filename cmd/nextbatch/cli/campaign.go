@@ -151,7 +151,7 @@ func faultsError(err error, path string, lines int, advice string) error {
 	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), words.Count(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
 	place := placesIn(path, lines)
 	for _, f := range wrong.Faults {
-		list = append(list, errorf("%s: %s, id %q: %s", nameOf(path), place(f.Line), f.ID, f.Reason))
+		list = append(list, errorf("%s: %s (id %s): %s", nameOf(path), place(f.Line), f.ID, f.Reason))
 	}
 	return dataError{errors.Join(list...)}
 }

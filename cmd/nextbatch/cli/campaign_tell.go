@@ -115,7 +115,7 @@ func leftOut(path string, rows int, faults []campaign.Fault, lines int) error {
 	place := placesIn(path, rows)
 	list := []error{errorf("%s: %d of %d lines with a label are wrong and were left out", nameOf(path), len(faults), lines)}
 	for _, f := range faults {
-		list = append(list, errorf("%s: %s, id %q: %s", nameOf(path), place(f.Line), f.ID, f.Reason))
+		list = append(list, errorf("%s: %s (id %s): %s", nameOf(path), place(f.Line), f.ID, f.Reason))
 	}
 	return someError{len(faults), lines, errors.Join(list...)}
 }

@@ -261,6 +261,7 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	text := isText(path) || isWorkbook(path)
 	if text {
 		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding // cells keep their spelling
+		opts.Lenient = true                                                                           // the file lacks the marks of censored values
 	}
 	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
 	declared, kind := t.Names(), dataset.KindText
@@ -301,12 +302,33 @@ func (m *merging) write(path string, t *dataset.Table) error {
 func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
 	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	if err != nil {
-		return labels, dataError{errorf("%s: %w", path, filled.Placed(err, m.columns.id))}
+		return labels, dataError{unfilled(path, filled.Placed(err, m.columns.id))}
 	}
 	if m.style.Decimal == ',' {
 		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
 	}
 	return labels, nil
+}
+
+// unfilled reports all rows of a batch file that are wrong.
+func unfilled(path string, err error) error {
+	const most = 20
+	joined, several := err.(interface{ Unwrap() []error })
+	if !several {
+		return errorf("%s: %w", path, err)
+	}
+	wrong := joined.Unwrap()
+	if len(wrong) == 1 {
+		return errorf("%s: %w", path, wrong[0])
+	}
+	list := []error{errorf("%s: %d lines are wrong; nothing was written", path, len(wrong))}
+	for _, err := range wrong[:min(most, len(wrong))] {
+		list = append(list, errorf("%s: %w", path, err))
+	}
+	if len(wrong) > most {
+		list = append(list, errorf("… and %s", words.Count(len(wrong)-most, "further line", "further lines")))
+	}
+	return errors.Join(list...)
 }
 
 func countLabels(t *dataset.Table, target string) int { return len(labelsOf(t, target)) }
