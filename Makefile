@@ -162,6 +162,10 @@ web-check: $(WEB)/node_modules/.package-lock.json ## Types, lint and unit tests 
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && (cd $(WEB) && npm run --silent build -- --outDir "$$fresh" --emptyOutDir --logLevel warn) && \
 	diff -r "$$fresh" $(WEB)/dist || { echo "server/web/dist is stale: run make web" >&2; exit 1; }
 
+.PHONY: screenshots
+screenshots: $(WEB)/node_modules/.package-lock.json ## Make the pictures of docs/dashboard.md again, with a campaign on real data; needs chromium and ../shared.
+	cd $(WEB) && npm run --silent screenshots
+
 .PHONY: web-test
 web-test: web-check ## web-check, and the tests that drive the real program in a browser (chromium).
 	cd $(WEB) && npm run --silent browser

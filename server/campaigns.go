@@ -23,6 +23,7 @@ import (
 type Campaign struct {
 	wire.About
 	campaign.Counts
+	Decimal string `json:"decimal,omitempty" enum:"comma" doc:"decimal mark of the table's file; absent for a point"`
 }
 
 func (s *Server) campaignRoutes() {
@@ -84,7 +85,7 @@ func (s *Server) status(ctx context.Context, name string) (Campaign, error) {
 }
 
 func statusOf(name string, state *campaign.State) Campaign {
-	return Campaign{wire.AboutOf(name, state), state.Counts()}
+	return Campaign{wire.AboutOf(name, state), state.Counts(), nameOfMark(state.Created.Style().Decimal)}
 }
 
 // Upload is the body of a request that uploads a table. It is read as a stream.

@@ -225,7 +225,7 @@ func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets
 
 func durationText(seconds float64) string {
 	switch {
-	case seconds < 1:
+	case seconds < 1.5:
 		return "a second"
 	case seconds < 120:
 		return fmt.Sprintf("%.0f seconds", seconds)

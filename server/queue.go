@@ -19,12 +19,12 @@ type Queue struct {
 	Targets []string   `json:"targets"`
 }
 
-// QueueRow is a row that is out. It has no prediction, and does not show whether the row
-// was drawn at random, so that neither can bias the person.
+// QueueRow is a row that is out. It has no prediction, and does not say that the row
+// was drawn at random to measure the error, so that neither can bias the person.
 type QueueRow struct {
 	Row
 	Ask    int64  `json:"ask" doc:"number of the ask that handed it out"`
-	Reason string `json:"reason" doc:"why it was picked"`
+	Reason string `json:"reason" doc:"why it was picked, without what was predicted; empty for rows that were drawn at random"`
 }
 
 func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error) {
@@ -47,7 +47,11 @@ func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error
 		}
 		pick := slices.IndexFunc(ask.Rows, func(r campaign.AskedRow) bool { return r.Row == ref.Row })
 		places[ref.Row] = place{int(ask.Ask), pick}
-		q.Rows = append(q.Rows, QueueRow{detail(v, v.At(ref.Row)), ask.Ask, unsteered(result.reason(pick))})
+		reason := unsteered(result.reason(pick))
+		if pick >= 0 && ask.Rows[pick].Audit {
+			reason = ""
+		}
+		q.Rows = append(q.Rows, QueueRow{detail(v, v.At(ref.Row)), ask.Ask, reason})
 	}
 	slices.SortFunc(q.Rows, func(a, b QueueRow) int {
 		x, y := places[a.Row.Row], places[b.Row.Row]

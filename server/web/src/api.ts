@@ -1,4 +1,5 @@
-import type { Audit, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
+import type { TextStyle } from './textstyle'
+import type { Added, Audit, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
@@ -88,9 +89,9 @@ export const api = {
 
   campaigns: () => get<Campaign[]>('/v1/campaigns'),
   campaign: (c: string) => get<Campaign>(of(c)),
-  create: async (table: Blob, query: { name: string; target: string; learner: string; lease: string; random_start?: string; ignore: string[]; id?: string }, key: string) =>
+  create: async (table: Blob, query: { name: string; target: string; learner: string; lease: string; random_start?: string; ignore: string[]; id?: string } & TextStyle, key: string) =>
     await (await request('POST', address('/v1/campaigns', query), { body: table, headers: { 'Idempotency-Key': key } })).json() as Campaign,
-  preview: async (table: Blob, query: { target?: string; id?: string; ignore: string[] }, signal?: AbortSignal) =>
+  preview: async (table: Blob, query: { target?: string; id?: string; ignore: string[] } & TextStyle, signal?: AbortSignal) =>
     await (await request('POST', address('/v1/previews', query), signal ? { body: table, signal } : { body: table })).json() as Preview,
   changeSettings: (c: string, s: Settings) => send<Changed>('PUT', `${of(c)}/settings`, s),
 
@@ -99,6 +100,8 @@ export const api = {
   people: (c: string) => get<Person[]>(`${of(c)}/people`),
 
   rows: (c: string, q: RowQuery & { offset: number; limit: number }, signal?: AbortSignal) => get<RowPage>(`${of(c)}/rows`, { ...q }, signal),
+  addRows: async (c: string, table: Blob, style: TextStyle, key: string) =>
+    await (await request('POST', address(`${of(c)}/rows`, style), { body: table, headers: { 'Idempotency-Key': key } })).json() as Added,
   row: (c: string, row: number) => get<RowHistory>(`${of(c)}/rows/${row}`),
   exportAddress: (c: string, format: string, q: RowQuery) => address(`${of(c)}/rows/export`, { format, ...q }),
 

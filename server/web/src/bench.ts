@@ -6,7 +6,7 @@ import type { BenchmarkPoint, BenchmarkResults, Published } from './types'
 export const unique = (list: string[]): string[] => [...new Set(list)]
 
 /** A cell of a table: a number with many digits is rounded to four. */
-export const rounded = (cell: string): string => /^-?\d*\.\d{4,}(e[-+]?\d+)?$/.test(cell) ? number(Number(cell), 4) : cell
+export const rounded = (cell: string): string => /^-?\d*\.\d{4,}(e[-+]?\d+)?$/.test(cell) ? number(Number(cell)) : cell
 
 export interface Choice { setting: string; metric: string; set: string }
 
@@ -26,14 +26,16 @@ export function curvesOf(points: BenchmarkPoint[], c: Choice): { labels: number[
 
 export interface Beside { spec: string; ours: number | null; sets: number; paper: number | null }
 
-/** Our means over rounds and data sets, and the paper's numbers beside them where there are any. */
+/** Our means over the rounds after the start, then over data sets, as reports have them, and the paper's numbers beside them where there are any. */
 export function besideThePaper(r: BenchmarkResults, setting: string, metric: string): Beside[] {
-  const own = r.curves.filter(p => p.setting === setting && p.metric === metric && p.mean !== null)
+  const own = r.curves.filter(p => p.setting === setting && p.metric === metric && p.mean !== null && p.round > 0)
   const activation = setting.split(',')[0] ?? ''
   return unique(own.map(p => p.spec)).map(spec => {
     const mine = own.filter(p => p.spec === spec)
+    const sets = unique(mine.map(p => p.set))
+    const ours = mean(sets.map(set => mean(mine.filter(p => p.set === set).map(p => p.mean!))!))
     const paper = r.paper.find((x: Published) => x.spec === spec && x.metric === metric && x.activation === activation)
-    return { spec, ours: mean(mine.map(p => p.mean!)), sets: new Set(mine.map(p => p.set)).size, paper: paper?.mean ?? null }
+    return { spec, ours, sets: sets.length, paper: paper?.mean ?? null }
   }).sort((a, b) => (a.ours ?? Infinity) - (b.ours ?? Infinity))
 }
 

@@ -37,7 +37,7 @@ test('past and future meet at the present', () => {
 })
 
 test('the forecast is in view where it is near', () => {
-  const forecast = { metric: 'rmse' as const, wanted: 1, labels: { value: 400, low: 200, high: null }, more: { value: 300, low: 100, high: null }, cost: null }
+  const forecast = { metric: 'rmse' as const, wanted: 1, labels: { value: 400, low: 200, high: null }, more: { value: 300, low: 100, high: null }, cost: null, rows: 5000 }
   expect(horizon(standing({ forecast }))).toBeCloseTo(440)
   expect(horizon(standing({ forecast: { ...forecast, labels: { value: 1e6, low: 1, high: null } } }))).toBe(500)
   expect(horizon(standing())).toBe(160)

@@ -1,6 +1,6 @@
 import { leaseText } from './lease'
 import { learnerOf } from './learners'
-import { number, percent } from './format'
+import { grouped, percent } from './format'
 import { defaultAudit, defaultBatch, defaultLease } from './types'
 import type { SettingChange } from './types'
 
@@ -23,7 +23,7 @@ function valueText(setting: string, v: unknown): string {
   const is = isDefault(setting, v) ? defaults[setting] : v
   if (typeof is === 'boolean') return is ? 'on' : 'off'
   if (Array.isArray(is)) return is.join(', ')
-  if (typeof is === 'number') return setting === 'audit' ? percent(is) : setting === 'seed' || setting === 'network.seed' ? String(is) : number(is, 6)
+  if (typeof is === 'number') return setting === 'audit' ? percent(is) : setting === 'seed' || setting === 'network.seed' ? String(is) : grouped(is)
   if (typeof is !== 'string') return setting.endsWith('_column') ? 'none' : 'default'
   return setting === 'lease' ? leaseText(is) : setting === 'learner' ? learnerOf(is).name : is
 }

@@ -127,6 +127,7 @@ export interface Campaign {
   asked: number
   asks: number // batches that were handed out
   columns: Column[] // of the rows, without ids and labels
+  decimal?: 'comma' // decimal mark of the table's file; absent for a point
   event: number // number of the last event
   failed: number
   id_column?: string
@@ -365,9 +366,11 @@ export interface Prediction {
 
 export interface Preview {
   columns: PreviewColumn[]
+  first: string[][] // the values of the first rows, at most 10
   forecast?: Cost // of one ask; absent if it cannot be told
   rows: number
   suggested: Suggested // what the columns look like
+  understood: Understood // how the table was read; the parameters of the request change it
   warnings: string[]
 }
 
@@ -376,6 +379,7 @@ export interface PreviewColumn {
   levels?: number // of a category: how many values it has
   missing: number // rows without a value
   name: string
+  no_target?: string // why the column cannot hold the labels, and what to do
   type: 'number' | 'category' | 'text' | 'date'
 }
 
@@ -404,7 +408,7 @@ export interface QueueRow {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
-  reason: string // why it was picked
+  reason: string // why it was picked, without what was predicted; empty for rows that were drawn at random
   row: number // number of the row, in the order in which rows were added, from 0
   status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
@@ -550,6 +554,17 @@ export interface Training {
   eps: number
   rate: number
   schedule: Schedule
+}
+
+export interface Understood {
+  decimal?: string // point or comma; absent if no number tells
+  encoding?: string
+  format: string
+  header: boolean // the first line has the names of the columns
+  notes: string[] // what was understood and what was assumed, for people
+  separator?: string // of a text file: comma, semicolon, tab, bar or blank
+  thousands?: string // absent if digits are not grouped
+  units?: string[] // the line with the units of the columns, which is not a row
 }
 
 export interface UndoRequest {

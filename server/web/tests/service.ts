@@ -19,10 +19,12 @@ function program(folder: string): string {
 export class Service {
   private constructor(readonly address: string, readonly token: string, private readonly binary: string, private readonly folder: string, private readonly child: ChildProcess) {}
 
-  static async start(): Promise<Service> {
+  /** Starts the service with further arguments; files are made in its folder before. */
+  static async start(args: string[] = [], before: (binary: string, folder: string) => void = () => undefined): Promise<Service> {
     const folder = mkdtempSync(join(tmpdir(), 'nextbatch-web-'))
     const binary = program(folder)
-    const child = spawn(binary, ['serve', '--quiet', '--listen', '127.0.0.1:0', 'campaigns.db'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    before(binary, folder)
+    const child = spawn(binary, ['serve', '--quiet', '--listen', '127.0.0.1:0', ...args, 'campaigns.db'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     const link = await new Promise<string>((resolve, reject) => {
       let text = ''
       child.stderr.on('data', (part: Buffer) => {
@@ -48,22 +50,28 @@ export class Service {
     return execFileSync(this.binary, ['token', 'add', name, '--role', role], { cwd: this.folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).match(/nb_\S+/)![0]
   }
 
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  async call<T>(method: string, path: string, body?: unknown, token = this.token): Promise<T> {
     const text = typeof body === 'string' ? body : body === undefined ? undefined : JSON.stringify(body)
     const answer = await fetch(this.address + path, {
-      method, headers: { Authorization: `Bearer ${this.token}`, ...(typeof body === 'string' ? {} : { 'Content-Type': 'application/json' }) }, ...(text === undefined ? {} : { body: text }),
+      method, headers: { Authorization: `Bearer ${token}`, ...(typeof body === 'string' ? {} : { 'Content-Type': 'application/json' }) }, ...(text === undefined ? {} : { body: text }),
     })
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
     return await answer.json() as T
   }
 
-  /** Asks for rows and waits for them. */
-  async ask(campaign: string, rows: number): Promise<{ id: string }[]> {
-    let job = await this.call<{ id: string; state: string; ask: number }>('POST', `/v1/campaigns/${campaign}/asks`, { rows })
+  /** Starts a job and waits until it has ended. */
+  async job<T>(campaign: string, kind: 'asks' | 'maps' | 'audits' | 'gains', body: unknown, token = this.token): Promise<T> {
+    let job = await this.call<{ id: string; state: string }>('POST', `/v1/campaigns/${campaign}/${kind}`, body, token)
     while (job.state === 'running') {
       await new Promise(resolve => setTimeout(resolve, 50))
-      job = await this.call('GET', `/v1/campaigns/${campaign}/jobs/${job.id}`)
+      job = await this.call('GET', `/v1/campaigns/${campaign}/jobs/${job.id}`, undefined, token)
     }
+    return job as T
+  }
+
+  /** Asks for rows and waits for them. */
+  async ask(campaign: string, rows: number, token = this.token): Promise<{ id: string }[]> {
+    const job = await this.job<{ ask: number }>(campaign, 'asks', { rows }, token)
     return (await this.call<{ rows: { id: string }[] }>('GET', `/v1/campaigns/${campaign}/asks/${job.ask}`)).rows
   }
 }

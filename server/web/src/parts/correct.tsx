@@ -1,21 +1,23 @@
 import { useState } from 'preact/hooks'
 import { api, newKey, problemText } from '../api'
 import { readLabels } from '../labels'
+import { typed } from '../reading'
+import type { Mark } from '../reading'
 import type { Told } from '../types'
 import { LabelFields } from './labelfields'
 import { Modal } from './modal'
 
-export interface Correction { campaign: string; id: string; targets: string[]; values: Record<string, number | null> }
+export interface Correction { campaign: string; id: string; targets: string[]; values: Record<string, number | null>; mark: Mark }
 
 /** Replaces the label of a row. Targets whose field is empty keep theirs. */
 export function CorrectForm({ of, done, cancel }: { of: Correction; done: (told: Told, values: Record<string, number>) => void; cancel: () => void }) {
-  const [texts, setTexts] = useState(() => Object.fromEntries(of.targets.map(t => [t, of.values[t] === null || of.values[t] === undefined ? '' : String(of.values[t])])))
+  const [texts, setTexts] = useState(() => Object.fromEntries(of.targets.map(t => [t, of.values[t] === null || of.values[t] === undefined ? '' : typed(of.values[t], of.mark)])))
   const [fault, setFault] = useState('')
   const [busy, setBusy] = useState(false)
   const save = async (event: Event) => {
     event.preventDefault()
     if (busy) return
-    const read = readLabels(of.targets, texts)
+    const read = readLabels(of.targets, texts, of.mark)
     if ('fault' in read) { setFault(read.fault); return }
     setBusy(true)
     try {
@@ -27,7 +29,7 @@ export function CorrectForm({ of, done, cancel }: { of: Correction; done: (told:
   }
   return (
     <form class="stack" onSubmit={save} noValidate>
-      <LabelFields name="correction" targets={of.targets} texts={texts} fault={fault} change={t => { setTexts(t); setFault('') }} />
+      <LabelFields name="correction" mark={of.mark} targets={of.targets} texts={texts} fault={fault} change={t => { setTexts(t); setFault('') }} />
       <p class="faint small">The number replaces the one before, which stays in the history.</p>
       <div class="line"><button type="submit" class="primary" disabled={busy}>Save the correction <kbd>Enter</kbd></button><button type="button" onClick={cancel}>Cancel</button></div>
     </form>

@@ -2,9 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { ceiling, drawn } from '../curve'
-import { count, number } from '../format'
+import { count, estimate, middle } from '../format'
 import { colour, useThemeChanges } from '../theme'
 import type { TargetStanding } from '../types'
+import { axes, padding } from './axes'
 
 /** The learning curve of a target: past, band, forecast and the wanted error. */
 export function LearningCurve({ standing, unit, wanted }: { standing: TargetStanding; unit: string; wanted: number | null }) {
@@ -15,10 +16,10 @@ export function LearningCurve({ standing, unit, wanted }: { standing: TargetStan
     const box = place.current
     if (!box) return
     const d = drawn(standing)
-    const size = () => ({ width: Math.max(240, box.clientWidth), height: box.clientWidth < 500 ? 240 : 320 })
+    const size = () => ({ width: Math.max(240, box.clientWidth), height: box.clientWidth < 500 ? 240 : 410 })
     const plot = new uPlot({
       ...size(),
-      padding: [12, 10, 0, 0],
+      padding,
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
       scales: { x: { time: false }, y: { range: [0, ceiling(d, wanted)] } },
@@ -49,14 +50,6 @@ export function LearningCurve({ standing, unit, wanted }: { standing: TargetStan
       </figcaption>
     </figure>
   )
-}
-
-function axes(label: string): uPlot.Axis[] {
-  const common = { stroke: colour('--faint'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif', labelFont: '12px system-ui, sans-serif' }
-  return [
-    { ...common, label: 'labels', labelSize: 22, size: 30, space: 70, values: (_, list) => list.map(v => count(v)) },
-    { ...common, label, labelSize: 20, size: 58, values: (_, list) => list.map(v => number(v)) },
-  ]
 }
 
 function series(): uPlot.Series[] {
@@ -110,13 +103,13 @@ function readoutOf(u: uPlot, unit: string): string {
   const value = at(1) ?? at(2)
   const [low, high, labels] = [at(3), at(4), u.data[0][i]]
   if (value === null || low === null || high === null || labels === undefined) return ''
-  return `${count(labels)} labels: RMSE ${number(value)}${unit ? ` ${unit}` : ''} (${number(low)} to ${number(high)})${at(1) === null ? ', forecast' : ''}`
+  return `${count(labels)} labels: RMSE ${estimate(value, low, high)}${unit ? ` ${unit}` : ''}${at(1) === null ? ', forecast' : ''}`
 }
 
 function description(t: TargetStanding, unit: string): string {
   const rmse = t.curve?.rmse
   if (!rmse || rmse.value === null) return 'Learning curve'
-  return `Learning curve of ${t.target}: with ${count(t.curve?.labels ?? 0)} labels the RMSE is ${number(rmse.value)} ${unit}. The table below has the numbers.`
+  return `Learning curve of ${t.target}: with ${count(t.curve?.labels ?? 0)} labels the RMSE is ${middle(rmse)} ${unit}. The table below has the numbers.`
 }
 
 function tinted(rgb: string, alpha: number): string {

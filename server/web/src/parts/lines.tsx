@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { count, number } from '../format'
-import { colour } from '../theme'
+import { axes, padding } from './axes'
 
 export interface Line { name: string; values: (number | null)[]; colour: string; shown: boolean }
 
@@ -17,18 +16,15 @@ export function Lines({ labels, lines, unit, themes }: { labels: number[]; lines
   useEffect(() => {
     const box = place.current
     if (!box) return
-    const common = { stroke: colour('--faint'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif', labelFont: '12px system-ui, sans-serif' }
     const size = () => ({ width: Math.max(240, box.clientWidth), height: box.clientWidth < 500 ? 260 : 360 })
     const shown = lines.filter(l => l.shown)
     const plot = new uPlot({
       ...size(),
+      padding,
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { x: { time: false } },
-      axes: [
-        { ...common, label: 'labels', labelSize: 22, size: 30, values: (_, list) => list.map(v => count(v)) },
-        { ...common, label: unit, labelSize: 20, size: 56, values: (_, list) => list.map(v => number(v)) },
-      ],
+      axes: axes(unit),
       series: [{}, ...shown.map(l => ({ label: l.name, stroke: l.colour, width: 2, points: { show: labels.length < 40, size: 5, fill: l.colour } }))],
     }, [labels, ...shown.map(l => l.values)], box)
     const watcher = new ResizeObserver(() => plot.setSize(size()))

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { api, sentence } from '../api'
-import { exact, moment, number, unitOf } from '../format'
+import { exact, moment, predicted, unitOf } from '../format'
 import { mayCorrect } from '../labels'
 import { withoutPrediction } from '../queue'
+import { markOf } from '../reading'
 import type { Campaign, Measurement, RowHistory, Session } from '../types'
 import { useLoad } from '../use'
 import { CorrectForm } from './correct'
@@ -37,7 +38,7 @@ export function RowDialog({ campaign, session, row, close, changed }: { campaign
         </Doubtful>
       )}
       {data && correcting
-        ? <CorrectForm of={{ campaign: campaign.name, id: data.id, targets: campaign.targets, values: { ...data.labels, ...Object.fromEntries(data.waiting.map(w => [w.target, w.value])) } }} cancel={() => setCorrecting(false)}
+        ? <CorrectForm of={{ campaign: campaign.name, id: data.id, targets: campaign.targets, values: { ...data.labels, ...Object.fromEntries(data.waiting.map(w => [w.target, w.value])) }, mark: markOf(campaign) }} cancel={() => setCorrecting(false)}
             done={() => { setCorrecting(false); reload(); changed() }} />
         : (
           <form method="dialog" class="line">
@@ -63,7 +64,7 @@ function Known({ row, campaign }: { row: RowHistory; campaign: Campaign }) {
             <div key={t}>
               <dt>{t}</dt>
               <dd><strong>{label === null || label === undefined ? 'no label' : exact(label)}</strong> {label === null || label === undefined ? '' : unitOf(t)}
-                {p && <span class="faint small"> predicted before: {number(p.value)}{p.low !== undefined && p.high !== undefined && ` (${number(p.low)} to ${number(p.high)})`}</span>}</dd>
+                {p && <span class="faint small"> predicted before: {predicted(p)}</span>}</dd>
             </div>
           )
         })}

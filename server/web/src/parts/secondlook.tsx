@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { api } from '../api'
-import { ago, exact, nameWithoutUnit, number, unitOf } from '../format'
+import { ago, exact, nameWithoutUnit, range, unitOf } from '../format'
 import { mayCorrect } from '../labels'
+import { markOf } from '../reading'
 import type { Campaign, Session, Waiting } from '../types'
 import { CorrectDialog } from './correct'
 import { ProblemNote } from './notice'
@@ -11,7 +12,7 @@ import { ProblemNote } from './notice'
 export function Why({ w }: { w: Waiting }) {
   const { low, high, slip } = w.doubt
   return (
-    <p><strong>{nameWithoutUnit(w.target)} {w.value === null ? '' : exact(w.value)}</strong> {unitOf(w.target)}; expected {number(low)} to {number(high)}
+    <p><strong>{nameWithoutUnit(w.target)} {w.value === null ? '' : exact(w.value)}</strong> {unitOf(w.target)}; expected {range(low, high).join(' to ')}
       {slip && <>. <strong class="slip">{slip[0]!.toUpperCase() + slip.slice(1)}</strong></>}</p>
   )
 }
@@ -20,7 +21,7 @@ export function Why({ w }: { w: Waiting }) {
 export function Doubtful({ list, children }: { list: Waiting[]; children: ComponentChildren }) {
   return (
     <div class="doubtful">
-      <p class="small">Waits for a second look. Nothing learns from it before.</p>
+      <p class="small">Waits for a second look. Nothing learns from it until somebody confirms or corrects it.</p>
       {list.map(w => <Why key={`${w.event} ${w.target}`} w={w} />)}
       <div class="line">{children}</div>
     </div>
@@ -69,7 +70,7 @@ export function SecondLooks({ campaign, session, list, changed, open }: {
           )
         })}
       </ul>
-      {correcting && <CorrectDialog of={{ campaign: campaign.name, id: correcting[0]!.id, targets: campaign.targets, values: Object.fromEntries(correcting.map(w => [w.target, w.value])) }}
+      {correcting && <CorrectDialog of={{ campaign: campaign.name, id: correcting[0]!.id, targets: campaign.targets, values: Object.fromEntries(correcting.map(w => [w.target, w.value])), mark: markOf(campaign) }}
         close={() => setCorrecting(null)} done={() => { setCorrecting(null); changed() }} />}
     </>
   )

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { parseNumber } from '../format'
+import { parseNumber } from '../reading'
 import { measures } from '../stop'
 import type { Measure, StopRule } from '../stop'
 

@@ -108,8 +108,8 @@ function Curves({ results }: { results: BenchmarkResults }) {
           lines={curves.methods.map((m, i) => ({ name: m.spec, values: m.values, colour: lineColour(i, curves.methods.length), shown: !hidden.includes(m.spec) }))} />
       </section>
       <section class="card">
-        <h2>Beside the paper</h2>
-        <p class="faint small">Mean log {metric} over rounds and data sets; lower is better. The paper's number is over its 15 data sets.</p>
+        <h2>Mean over rounds, beside the paper</h2>
+        <p class="faint small">Mean log {metric} over the rounds after the start, then over data sets, as in the tables below; lower is better. The curves show single rounds, so they end lower. The paper's number is the same mean over its 15 data sets: compare methods within a column.</p>
         <div class="scroll" tabIndex={0} role="group" aria-label="Means beside those of the paper">
           <table class="beside">
             <thead><tr><th>Method</th><th class="number">Here</th><th class="number">Paper</th></tr></thead>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api'
-import { exact, many, nameWithoutUnit, number } from '../format'
+import { estimated, exact, many, nameWithoutUnit, rough } from '../format'
 import { useJob } from '../jobs'
 import { JobBar } from '../parts/job'
 import { Loading, Lost, ProblemNote } from '../parts/notice'
@@ -65,12 +65,12 @@ function Findings({ t, many: several, open }: { t: AuditTarget; many: boolean; o
       <p>{several && <strong>{nameWithoutUnit(t.target)}: </strong>}{t.answer}</p>
       <div class="scroll" tabIndex={0} role="group" aria-label={`Labels of ${t.target} that disagree most`}>
         <table>
-          <thead><tr><th>Row</th><th class="number">Label</th><th class="number">Prediction</th><th class="number">Interval</th><th class="number">Score</th><th class="number">p</th></tr></thead>
+          <thead><tr><th>Row</th><th class="number">Label</th><th class="number more">Prediction</th><th class="number">Interval</th><th class="number more">Score</th><th class="number more">p</th></tr></thead>
           <tbody>{t.findings.map((f, i) => (
             <tr key={f.row} class={i < t.suspects && !f.changed ? 'suspect' : undefined}>
               <td><button type="button" class="quiet id" onClick={() => open(f.row)}>{f.id}</button>{f.changed && <span class="tag">changed since</span>}</td>
-              <td class="number">{exact(f.label)}</td><td class="number">{number(f.prediction)}</td><td class="number">{number(f.low)} to {number(f.high)}</td>
-              <td class="number">{number(f.score)}</td><td class="number">{f.p === undefined ? '–' : number(f.p, 2)}</td>
+              <td class="number">{exact(f.label)}</td><td class="number more">{estimated(f.prediction, f.low, f.high)[0]}</td><td class="number">{estimated(f.prediction, f.low, f.high).slice(1).join(' to ')}</td>
+              <td class="number more">{rough(f.score, 3)}</td><td class="number more">{f.p === undefined ? '–' : rough(f.p)}</td>
             </tr>
           ))}</tbody>
         </table>

@@ -1,11 +1,15 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, newKey } from '../api'
+import { Fragment } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { api, newKey, sentence } from '../api'
 import { bytes, count, duration, many } from '../format'
+import { Drop } from '../parts/drop'
 import type { Learner } from '../learners'
 import { LearnerField } from '../parts/learners'
 import { Loading, ProblemNote } from '../parts/notice'
+import { Reading } from '../parts/understood'
 import { batchOf, BatchField, LeaseField, RandomStartField } from '../parts/settings'
 import { go, pathOf } from '../router'
+import type { TextStyle } from '../textstyle'
 import { defaultBatch, defaultLease } from '../types'
 import type { Preview, PreviewColumn } from '../types'
 
@@ -14,26 +18,9 @@ export function Create() {
   return (
     <>
       <header class="head"><h1>New campaign</h1><p>A campaign starts with one table: a row for each thing that you could measure, a column for each property that you know, and a column for what you want to predict.</p></header>
-      <Drop file={file} choose={setFile} />
+      <Drop file={file} choose={setFile} hint="Leave the label empty where you have not measured yet." />
       {file && <Choices key={`${file.name} ${file.size} ${file.lastModified}`} file={file} />}
     </>
-  )
-}
-
-function Drop({ file, choose }: { file: File | null; choose: (f: File) => void }) {
-  const [over, setOver] = useState(false)
-  const input = useRef<HTMLInputElement>(null)
-  return (
-    <div class={`drop${over ? ' over' : ''}${file ? ' small' : ''}`}
-      onDragOver={e => { e.preventDefault(); setOver(true) }} onDragLeave={() => setOver(false)}
-      onDrop={e => { e.preventDefault(); setOver(false); const f = e.dataTransfer?.files[0]; if (f) choose(f) }}>
-      {file
-        ? <p><strong>{file.name}</strong> <span class="faint">{bytes(file.size)}</span></p>
-        : <><p class="lead">Drop a table here</p><p class="faint">CSV, TSV, JSON Lines, Parquet or Excel. Leave the label empty where you have not measured yet.</p></>}
-      <button type="button" class={file ? '' : 'primary'} onClick={() => input.current?.click()}>{file ? 'Choose another file' : 'Choose a file'}</button>
-      <input ref={input} type="file" hidden aria-label="Table" accept=".csv,.tsv,.txt,.jsonl,.ndjson,.parquet,.xlsx"
-        onChange={e => { const f = e.currentTarget.files?.[0]; if (f) choose(f) }} />
-    </div>
   )
 }
 
@@ -43,11 +30,13 @@ export function campaignName(file: string): string {
 }
 
 function Choices({ file }: { file: File }) {
+  const [style, setStyle] = useState<TextStyle>({})
   const [preview, setPreview] = useState<Preview | null>(null)
   const [error, setError] = useState<unknown>(null)
   const [name, setName] = useState(campaignName(file.name))
   const [targets, setTargets] = useState<string[] | null>(null)
   const [id, setId] = useState<string | null>(null)
+  const [asking, setAsking] = useState('') // the column about which somebody wants to know why it cannot be predicted
   const [ignored, setIgnored] = useState<string[]>([])
   const [columns, setColumns] = useState<PreviewColumn[]>([]) // also those that are ignored
   const [batch, setBatch] = useState(String(defaultBatch))
@@ -59,14 +48,16 @@ function Choices({ file }: { file: File }) {
   const [key] = useState(newKey)
   const chosen = targets ?? (preview?.suggested.target ? [preview.suggested.target] : [])
   const named = id ?? preview?.suggested.id ?? ''
-  const asked = JSON.stringify([targets, id, ignored])
+  const asked = JSON.stringify([targets, id, ignored, style])
   useEffect(() => {
     const stop = new AbortController()
-    const query = { ...(targets ? { target: targets.join(',') } : {}), ...(id ? { id } : {}), ignore: ignored }
+    const query = { ...(targets ? { target: targets.join(',') } : {}), ...(id ? { id } : {}), ignore: ignored, ...style }
     api.preview(file, query, stop.signal).then(p => { setPreview(p); setColumns(list => together(list, p.columns)); setError(null) }, (e: unknown) => { if (!stop.signal.aborted) setError(e) })
     return () => stop.abort()
   }, [asked])
-  if (!preview) return error ? <ProblemNote error={error} /> : <Loading what="the table" />
+  // Another way to read the file may give other columns.
+  const read = (as: TextStyle) => { setStyle(as); setTargets(null); setId(null); setIgnored([]); setColumns([]); setAsking('') }
+  if (!preview) return error ? <><ProblemNote error={error} /><Reading preview={null} style={style} change={read} /></> : <Loading what="the table" />
   const toggle = (column: string) => {
     setTargets(chosen.includes(column) ? chosen.filter(c => c !== column) : [...chosen, column])
     setIgnored(list => list.filter(c => c !== column))
@@ -83,7 +74,7 @@ function Choices({ file }: { file: File }) {
     setBusy(true)
     setError(null)
     try {
-      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), learner, lease, ignore: ignored, ...(random && labelled ? { random_start: 'true' } : {}), ...(named ? { id: named } : {}) }, key)
+      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), learner, lease, ignore: ignored, ...style, ...(random && labelled ? { random_start: 'true' } : {}), ...(named ? { id: named } : {}) }, key)
       if (rows !== defaultBatch || cost) await api.changeSettings(made.name, { ...made.settings, batch: rows, ...(cost ? { cost_column: cost } : {}) })
       go(pathOf({ view: 'overview', campaign: made.name }))
     } catch (e) {
@@ -93,25 +84,33 @@ function Choices({ file }: { file: File }) {
   }
   return (
     <form class="create" onSubmit={start}>
-      <section class="card">
-        <h2>What should be predicted?</h2>
-        <p class="faint small">Tick the column that holds the label, or several. {many(preview.rows, 'row')}, {many(columns.length, 'column')}. The model learns from the other columns; untick those that it should ignore, such as notes.</p>
-        <div class="scroll">
-          <table class="preview">
-            <thead><tr><th>Predict</th><th>Use</th><th>Column</th><th>Type</th><th class="number">Missing</th><th>Examples</th></tr></thead>
-            <tbody>{columns.map(c => (
-              <tr key={c.name} class={chosen.includes(c.name) ? 'chosen' : ignored.includes(c.name) ? 'ignored' : undefined}>
-                <td>{c.type === 'number' ? <input type="checkbox" aria-label={`Predict ${c.name}`} checked={chosen.includes(c.name)} onChange={() => toggle(c.name)} /> : null}</td>
-                <td>{chosen.includes(c.name) || c.name === named ? null : <input type="checkbox" aria-label={`Use ${c.name}`} checked={!ignored.includes(c.name)} onChange={() => use(c.name)} />}</td>
-                <td><strong>{c.name}</strong></td>
-                <td class="faint">{typeText(c)}</td>
-                <td class="number">{c.missing > 0 ? count(c.missing) : <span class="faint">0</span>}</td>
-                <td class="faint examples">{c.examples.join(' · ')}</td>
-              </tr>
-            ))}</tbody>
-          </table>
-        </div>
-      </section>
+      <div class="stack">
+        <Reading preview={preview} style={style} change={read} />
+        <section class="card">
+          <h2>What should be predicted?</h2>
+          <p class="faint small">Tick the column that holds the label, or several. {many(preview.rows, 'row')}, {many(columns.length, 'column')}. The model learns from the other columns; untick those that it should ignore, such as notes.</p>
+          <div class="scroll">
+            <table class="preview">
+              <thead><tr><th>Predict</th><th>Use</th><th>Column</th><th>Type</th><th class="number">Missing</th><th>Examples</th></tr></thead>
+              <tbody>{columns.map(c => (
+                <Fragment key={c.name}>
+                  <tr class={chosen.includes(c.name) ? 'chosen' : ignored.includes(c.name) ? 'ignored' : undefined}>
+                    <td>{c.no_target === undefined && c.type === 'number'
+                      ? <input type="checkbox" aria-label={`Predict ${c.name}`} checked={chosen.includes(c.name)} onChange={() => toggle(c.name)} />
+                      : <button type="button" class="quiet why-not" aria-expanded={asking === c.name} aria-label={`Why can ${c.name} not be predicted?`} onClick={() => setAsking(asking === c.name ? '' : c.name)}>why not?</button>}</td>
+                    <td>{chosen.includes(c.name) || c.name === named ? null : <input type="checkbox" aria-label={`Use ${c.name}`} checked={!ignored.includes(c.name)} onChange={() => use(c.name)} />}</td>
+                    <td><strong>{c.name}</strong></td>
+                    <td class="faint">{typeText(c)}</td>
+                    <td class="number">{c.missing > 0 ? count(c.missing) : <span class="faint">0</span>}</td>
+                    <td class="faint examples">{c.examples.join(' · ')}</td>
+                  </tr>
+                  {asking === c.name && <tr><td colSpan={6} class="reason small" role="status">{sentence(c.no_target ?? 'only numbers can be predicted')}</td></tr>}
+                </Fragment>
+              ))}</tbody>
+            </table>
+          </div>
+        </section>
+      </div>
       <section class="card stack side-form">
         <h2>Start</h2>
         <div class="field"><label for="name">Name of the campaign</label><input id="name" value={name} maxLength={200} required onInput={e => setName(e.currentTarget.value)} /></div>
@@ -129,7 +128,7 @@ function Choices({ file }: { file: File }) {
             {used.filter(c => c.type === 'number' && !chosen.includes(c.name) && c.name !== named).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
           </select></div>
         {labelled && <RandomStartField value={random} change={setRandom} />}
-        {preview.forecast && <p class="note small"><span>{preview.forecast.text || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
+        {preview.forecast && <p class="note small"><span>{sentence(preview.forecast.text) || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
         {preview.warnings.map(w => <p key={w} class="note warn small">{w}</p>)}
         <ProblemNote error={error} />
         <button type="submit" class="primary" disabled={!right || busy}>{busy ? 'Starting…' : chosen.length > 0 ? 'Start the campaign' : 'Choose what to predict'}</button>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { api, newKey, problemText, sentence } from '../api'
-import { exact, many, nameWithoutUnit, number, parseNumber, unitOf } from '../format'
+import { exact, many, nameWithoutUnit, predicted, unitOf } from '../format'
 import { useJob } from '../jobs'
 import { useShortcuts } from '../keys'
 import { readLabels } from '../labels'
@@ -11,6 +11,7 @@ import { LabelFields } from '../parts/labelfields'
 import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
 import { Doubtful } from '../parts/secondlook'
 import { Values } from '../parts/values'
+import { markOf, parseNumber } from '../reading'
 import { pathOf } from '../router'
 import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
 import type { Predictions } from '../kinds'
@@ -98,7 +99,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
           : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(key => api.ask(campaign, n, key))} />}
         {deeds.length > 0 && <Deeds deeds={deeds} campaign={campaign} undo={undo} correct={setCorrecting} confirm={confirm} />}
       </div>
-      {correcting && <CorrectDialog of={{ campaign, id: correcting.row.id, targets: queue.targets, values: correcting.values ?? {} }} close={() => setCorrecting(null)}
+      {correcting && <CorrectDialog of={{ campaign, id: correcting.row.id, targets: queue.targets, values: correcting.values ?? {}, mark: markOf(status) }} close={() => setCorrecting(null)}
         done={(told, values) => {
           setCorrecting(null)
           if (told.event > 0) add({ event: told.event, row: correcting.row, values, predictions: correcting.predictions ?? {}, corrected: true, waiting: told.waiting })
@@ -141,7 +142,7 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
   const save = async (event: Event) => {
     event.preventDefault()
     if (busy) return
-    const read = readLabels(targets, texts)
+    const read = readLabels(targets, texts, markOf(status))
     if ('fault' in read) { setFault(read.fault); return }
     setBusy(true)
     try {
@@ -168,7 +169,7 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
       <Values inputs={row.inputs} columns={status.columns} />
       {why && <p class="why"><span>Why this row</span>{sentence(why)}</p>}
       <form onSubmit={save} noValidate>
-        <LabelFields name="target" targets={targets} texts={texts} fault={fault} change={x => { setTexts(x); setFault('') }} />
+        <LabelFields name="target" mark={markOf(status)} targets={targets} texts={texts} fault={fault} change={x => { setTexts(x); setFault('') }} />
         <div class="line actions">
           <button type="submit" class="primary" disabled={busy}>Save and next <kbd>Enter</kbd></button>
           <button type="button" onClick={() => setFailing(true)}>Failed</button>
@@ -195,7 +196,7 @@ function Deeds({ deeds, campaign, undo, correct, confirm }: {
           <li key={d.event}>
             <p><strong class="id">{d.row.id}</strong>{d.corrected && <span class="tag">corrected</span>}{d.confirmed && <span class="tag">confirmed</span>}</p>
             {d.failed !== undefined && <p>Failed{d.failed !== 'failed' && `: ${d.failed}`}</p>}
-            {d.values && Object.entries(d.values).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
+            {d.values && Object.entries(d.values).filter(([t]) => !d.waiting?.some(w => w.target === t)).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
             {d.waiting && d.waiting.length > 0 && (
               <Doubtful list={d.waiting}>
                 <button type="button" aria-label={`${d.row.id} is right`} onClick={() => { void confirm(d) }}>It is right{i === 0 && <> <kbd>Alt R</kbd></>}</button>
@@ -221,7 +222,7 @@ function Compared({ target, label, prediction }: { target: string; label: number
     <p class="compared">
       <span>{nameWithoutUnit(target)} <strong>{exact(label)}</strong> {unit}</span>
       {prediction
-        ? <span class="faint">predicted {number(prediction.value)}{prediction.low !== undefined && prediction.high !== undefined && <> ({number(prediction.low)} to {number(prediction.high)})</>}
+        ? <span class="faint">predicted {predicted(prediction)}
             {inside === false && <span class="surprise"> a surprise: outside the 90 % interval</span>}</span>
         : <span class="faint">no prediction was made: too few labels for a model</span>}
     </p>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api, sentence } from '../api'
-import { ago, count, limits, many, nameWithoutUnit, number, percent, unitOf } from '../format'
+import { ago, count, limits, many, middle, nameWithoutUnit, number, percent, rough, unitOf } from '../format'
 import { stageText, useJob } from '../jobs'
 import { LearningCurve } from '../parts/curve'
 import { Model } from '../parts/learners'
@@ -13,7 +13,7 @@ import { keepRule, keptRule, ruleText } from '../stop'
 import type { StopRule } from '../stop'
 import type { Counts, Status } from '../kinds'
 import { defaultAudit, defaultBatch } from '../types'
-import type { Campaign, Interval, Person, Session, Standing, TargetStanding } from '../types'
+import type { Campaign, Person, Session, Standing, TargetStanding } from '../types'
 import { useEvery, useLoad } from '../use'
 
 export function Overview({ campaign, session }: { campaign: string; session: Session }) {
@@ -47,16 +47,16 @@ export function Overview({ campaign, session }: { campaign: string; session: Ses
       <Reminder standing={standing} campaign={campaign} />
       {t && <Figures t={t} status={status} unit={unit} session={session} reload={reload} />}
       <OldModel model={standing.model} />
-      <div class="columns">
+      <div class="columns even">
         <section class="card">
           <h2>Learning curve{t && ` of ${nameWithoutUnit(t.target)}`}</h2>
           {t?.curve ? <Curve t={t} unit={unit} rule={rule} /> : <TooFew audited={t?.audited ?? 0} status={status} />}
         </section>
-        <div class="stack">
-          <Model t={t} status={status} session={session} reload={reload} />
-          <section class="card"><h2>Rows</h2><RowCounts counts={status} campaign={campaign} /></section>
-          <section class="card"><h2>Who labelled what</h2><People people={people} /></section>
-        </div>
+        <Model t={t} status={status} session={session} reload={reload} />
+      </div>
+      <div class="halves">
+        <section class="card"><h2>Rows</h2><RowCounts counts={status} campaign={campaign} /></section>
+        <section class="card"><h2>Who labelled what</h2><People people={people} /></section>
       </div>
     </>
   )
@@ -112,16 +112,12 @@ function Figures({ t, status, unit, session, reload }: { t: TargetStanding; stat
       <div class="card figure">
         <dt>Labels spent</dt>
         <dd class="big">{count(t.labels)}</dd>
-        <dd class="faint">of {many(status.rows, 'row')}{cost !== null && <>; {number(cost, 4)} {status.settings.cost_column} spent</>}</dd>
+        <dd class="faint">of {many(status.rows, 'row')}{cost !== null && <>; {number(cost)} {status.settings.cost_column} spent</>}</dd>
       </div>
       <ForecastFigure t={t} unit={unit} />
       <GainFigure t={t} status={status} session={session} reload={reload} />
     </dl>
   )
-}
-
-function Big({ i, unit = '', show = number }: { i: Interval; unit?: string; show?: (v: number) => string }) {
-  return <>{i.value === null ? 'out of reach' : show(i.value)}{i.value !== null && unit && <span class="unit"> {unit}</span>}</>
 }
 
 function ErrorNow({ t, unit }: { t: TargetStanding; unit: string }) {
@@ -130,9 +126,9 @@ function ErrorNow({ t, unit }: { t: TargetStanding; unit: string }) {
       <dt>Error now (RMSE of {nameWithoutUnit(t.target)})</dt>
       {t.curve ? (
         <>
-          <dd class="big"><Big i={t.curve.rmse} unit={unit} /></dd>
+          <dd class="big">{middle(t.curve.rmse)}{t.curve.rmse.value !== null && unit && <span class="unit"> {unit}</span>}</dd>
           <dd class="faint">{limits(t.curve.rmse)}, from {many(t.curve.rows, 'random row')}</dd>
-          <dd class="faint">mean absolute error {t.curve.mae.value === null ? 'unknown' : number(t.curve.mae.value)}; 95 % below {t.curve.q95.value === null ? 'no limit' : number(t.curve.q95.value)}</dd>
+          <dd class="faint">mean absolute error {t.curve.mae.value === null ? 'unknown' : middle(t.curve.mae)}; 95 % below {t.curve.q95.value === null ? 'no limit' : middle(t.curve.q95)}</dd>
         </>
       ) : (
         <>
@@ -156,9 +152,9 @@ function ForecastFigure({ t, unit }: { t: TargetStanding; unit: string }) {
   return (
     <div class="card figure">
       <dt>Labels for {metricWords[f.metric]} below {number(f.wanted)} {unit}</dt>
-      <dd class={f.labels.value === null && !reached ? 'big muted' : 'big'}>{reached ? 'Reached' : f.labels.value === null ? 'May be out of reach' : <>about {rounded(f.labels.value)}</>}</dd>
-      {!reached && <dd class="faint">{f.labels.low === null ? 'as far as these rows show' : <>{limits(f.labels, rounded)} in total{f.labels.high === null && ', perhaps never'}</>}</dd>}
-      {f.cost && f.cost.value !== null && <dd class="faint">{number(f.cost.value)} more cost ({limits(f.cost)})</dd>}
+      <dd class={f.labels.value === null && !reached ? 'big muted' : 'big'}>{reached ? 'Reached' : f.labels.low === null ? 'More than the table has' : f.labels.value === null ? limits(f.labels, rounded) : <>about {rounded(f.labels.value)}</>}</dd>
+      {!reached && <dd class="faint">{f.labels.low === null ? many(f.rows, 'row') : <>{f.labels.value !== null && limits(f.labels, rounded)} in total{f.labels.high === null && `, perhaps more than the ${many(f.rows, 'row')} of the table`}</>}</dd>}
+      {f.cost && f.cost.value !== null && <dd class="faint">{middle(f.cost)} more cost ({limits(f.cost)})</dd>}
     </div>
   )
 }
@@ -189,8 +185,8 @@ export function gainWords(t: TargetStanding): [big: string, clear: boolean, belo
   const g = t.gain
   if (g) {
     const { value, low, high } = g.factor
-    const times = `${limits(g.factor, v => number(v, 2))} times as many, measured at ${many(g.labels, 'label')}`
-    return value !== null && low !== null && high !== null && high <= 10 * low ? [number(value, 2), true, times] : ['Too few random rows to tell', false, times]
+    const times = `${limits(g.factor, rough)} times as many, measured at ${many(g.labels, 'label')}`
+    return value !== null && low !== null && high !== null && high <= 10 * low ? [rough(value), true, times] : ['Too few random rows to tell', false, times]
   }
   if (t.random < leastRandom) return ['Too few random rows to tell', false, `${many(t.random, 'random row')} with a label; it takes ${leastRandom}`]
   if (!t.curve) return ['Too few random rows to tell', false, 'The curve has to be known first.']
@@ -202,7 +198,7 @@ function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopR
   return (
     <>
       <LearningCurve standing={t} unit={unit} wanted={rule.measure === 'rmse' ? rule.below : null} />
-      {next && next.value !== null && <p class="small">The next batch is expected to lower the RMSE by {percent(next.value)} ({limits(next, percent)}).</p>}
+      {next && next.value !== null && <p class="small">A tenth more labels are expected to lower the RMSE by {percent(next.value)} ({limits(next, percent)}).</p>}
       <details class="small">
         <summary>The numbers behind the curve</summary>
         <div class="scroll" tabIndex={0} role="group" aria-label="The numbers behind the curve">
@@ -210,7 +206,7 @@ function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopR
             <thead><tr><th class="number">Labels</th><th class="number">Random rows</th><th class="number">RMSE{unit && `, ${unit}`}</th><th class="number">90 % interval</th></tr></thead>
             <tbody>{(t.curve?.points ?? []).map(p => (
               <tr key={p.labels}><td class="number">{count(p.labels)}</td><td class="number">{count(p.rows)}</td>
-                <td class="number">{p.rmse.value === null ? '–' : number(p.rmse.value)}</td><td class="number">{limits(p.rmse)}</td></tr>
+                <td class="number">{p.rmse.value === null ? '–' : middle(p.rmse)}</td><td class="number">{limits(p.rmse)}</td></tr>
             ))}</tbody>
           </table>
         </div>
@@ -225,7 +221,7 @@ function TooFew({ audited, status }: { audited: number; status: Campaign }) {
     <div class="empty inside">
       <h3>Too few labels to tell the error</h3>
       <p>Only rows that were drawn at random show the error fairly. {audited === 0 ? 'None has' : audited === 1 ? 'One has' : `${count(audited)} have`} a label and an earlier prediction so far; the curve begins with 8.</p>
-      <p>{share > 0 ? <>One row in {number(1 / share, 2)} of each batch is drawn at random, so the curve comes by itself as you label.</> : 'The settings of this campaign draw no random rows; raise "audit" to see the error.'}</p>
+      <p>{share > 0 ? <>One row in {rough(1 / share)} of each batch is drawn at random, so the curve comes by itself as you label.</> : 'The settings of this campaign draw no random rows; raise their share with the button Settings to see the error.'}</p>
     </div>
   )
 }
@@ -255,14 +251,12 @@ function RowCounts({ counts, campaign }: { counts: Counts; campaign: string }) {
 function People({ people }: { people: Person[] }) {
   if (people.length === 0) return <p class="faint">Nobody has labelled a row yet.</p>
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Who labelled what">
-      <table>
-        <thead><tr><th>Person</th><th class="number">Asked for</th><th class="number">Labelled</th><th class="number">Failed</th></tr></thead>
-        <tbody>{people.map(p => (
-          <tr key={p.person}><td class="clip">{p.person || 'unnamed'}{p.last && <span class="faint small last">{ago(p.last)}</span>}</td><td class="number">{count(p.asked)}</td><td class="number">{count(p.told)}</td><td class="number">{count(p.failed)}</td></tr>
-        ))}</tbody>
-      </table>
-    </div>
+    <table class="people">
+      <thead><tr><th>Person</th><th class="number">Asked for</th><th class="number">Labelled</th><th class="number">Failed</th></tr></thead>
+      <tbody>{people.map(p => (
+        <tr key={p.person}><td>{p.person || 'unnamed'}{p.last && <span class="faint small last">{ago(p.last)}</span>}</td><td class="number">{count(p.asked)}</td><td class="number">{count(p.told)}</td><td class="number">{count(p.failed)}</td></tr>
+      ))}</tbody>
+    </table>
   )
 }
 

@@ -3,12 +3,13 @@ import { api } from '../api'
 import type { RowQuery } from '../api'
 import { count, exact, many } from '../format'
 import { Empty, Loading, ProblemNote } from '../parts/notice'
+import { AddRowsDialog } from '../parts/addrows'
 import { RowDialog } from '../parts/rowdialog'
 import { valueText } from '../parts/values'
 import { useRowPages } from '../rowpages'
 import { scrollFor, windowOf } from '../scroll'
 import { statuses } from '../kinds'
-import type { Campaign, Row, Session } from '../types'
+import type { Added, Campaign, Row, Session } from '../types'
 import { useLoad } from '../use'
 
 const rowHeight = 34
@@ -24,15 +25,20 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
   const [opened, setOpened] = useState<number | null>(null)
   const [turn, setTurn] = useState(0) // changes with what the table shows
   const [total, setTotal] = useState<number | null>(null)
+  const [adding, setAdding] = useState(false)
+  const [added, setAdded] = useState<Added | null>(null)
   if (!status) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the rows" />
   return (
     <>
       <header class="head">
         <h1>Rows</h1>
+        {session.role === 'owner' && <button type="button" onClick={() => setAdding(true)}>Add rows</button>}
         <p role="status">{total === null ? ' ' : total === status.rows ? `All ${many(status.rows, 'row')}` : `${count(total)} of ${many(status.rows, 'row')}`}</p>
       </header>
+      {added && <p class="note good" role="status">{many(added.rows, 'row')} added{added.labelled > 0 && `, ${count(added.labelled)} with a label`}{added.waiting.length > 0 && `; ${many(added.waiting.length, 'label waits', 'labels wait')} for a second look`}.</p>}
       <Filters status={status} query={query} change={setQuery} />
       <Table status={status} turn={turn} query={query} change={setQuery} open={setOpened} found={setTotal} />
+      {adding && <AddRowsDialog campaign={status} close={() => setAdding(false)} done={a => { setAdding(false); setAdded(a); setTurn(n => n + 1); reload() }} />}
       {opened !== null && <RowDialog campaign={status} session={session} row={opened} close={() => setOpened(null)} changed={() => setTurn(n => n + 1)} />}
     </>
   )
@@ -102,7 +108,7 @@ function without(q: RowQuery): RowQuery {
 function columnsOf(status: Campaign): Shown[] {
   const numeric = (kind: string) => /num|int|float|double/i.test(kind)
   return [
-    { name: 'id', title: status.id_column ?? 'row', kind: 'id', width: 150 },
+    { name: 'id', title: status.id_column ?? 'row', kind: 'id', width: 118 },
     { name: 'status', title: 'status', kind: 'status', width: 108 },
     ...status.targets.map(t => ({ name: t, title: t, kind: 'label' as const, width: Math.max(100, 40 + 8 * Math.min(20, t.length)) })),
     ...status.columns.map(c => ({ name: c.name, title: c.name, kind: numeric(c.kind) ? 'number' as const : 'text' as const, width: Math.max(100, 40 + 8 * Math.min(20, c.name.length)) })),
