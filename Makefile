@@ -49,13 +49,18 @@ bench-json: ## The same as JSON lines; call it with make -s so that nothing else
 	@$(SPEED) -json
 
 .PHONY: lint
-lint: format ## gofmt, go vet, staticcheck, functions that nothing reaches, and how many are compiled again and again.
+lint: format workflows ## gofmt, go vet, staticcheck, functions that nothing reaches, how many are compiled again and again, and the workflows of GitHub.
 	go vet ./...
 	go vet -tags noasm ./internal/...
 	go vet -tags network64 ./network
 	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
 	.ci/deadcode
 	.ci/instances
+
+# Without shellcheck and pyflakes, which not every machine has: steps call make and little else.
+.PHONY: workflows
+workflows:
+	actionlint=$$($(TOOL) actionlint) && $$actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 
 FUZZTIME ?= 1m
 
@@ -94,6 +99,10 @@ picture: ## Draw docs/demo.png, the picture in the README, again.
 	go run ./cmd/nextbatch demo --out $(DIST)/demo
 	cp $(DIST)/demo/nextbatch-demo.png docs/demo.png
 
+.PHONY: page-pictures
+page-pictures: ## Draw docs/page-*.png, the pages that commands write, from real data; needs chromium and ../shared.
+	NEXTBATCH_REQUIRE_CHROMIUM=1 NEXTBATCH_REQUIRE_SHARED=1 go test ./cmd/nextbatch/cli -count=1 -run '^TestPictures$$' -timeout 30m -pictures '$(CURDIR)/docs'
+
 .PHONY: install
 install: ## Install the static binary into Go's bin folder and, on Linux, nextbatch-hpc, which uses GPUs and MPI.
 	CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' ./cmd/nextbatch $(if $(filter linux,$(shell go env GOOS)),./cmd/nextbatch-hpc)
@@ -110,8 +119,19 @@ $(RELEASES:%=dist/%): dist/%:
 	$(RELEASE) -o $(DIST)/nextbatch-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/nextbatch
 	$(if $(filter linux,$(*D)),$(RELEASE) -o $(DIST)/nextbatch-hpc-$(*D)-$(*F) ./cmd/nextbatch-hpc)
 
+VERSION = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' version.go)
+
+.PHONY: tagged
+tagged: ## Fail unless this is a clean checkout of the tag of the version in version.go, which a release is made from.
+	@test -z "$$(git status --porcelain)" || { echo "there are uncommitted files" >&2; exit 1; }
+	@git tag --points-at HEAD | grep -qxF 'v$(VERSION)' || { echo "this commit does not have the tag v$(VERSION)" >&2; exit 1; }
+
+.PHONY: notes
+notes: ## Print the notes of the newest version, from CHANGELOG.md; call it with make -s.
+	@awk '/^## / && ++versions > 1 { exit } versions' CHANGELOG.md
+
 # A wheel carries the binary, so there is one for each platform.
-WHEELS ?= linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+WHEELS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .PHONY: wheel
 wheel: ## Build the Python package for this machine into python/dist.

@@ -354,7 +354,10 @@ func TestReasons(t *testing.T) {
 	}
 	for i, reason := range r.Reasons {
 		p := r.Predictions[i]
-		predicted, _, _ := words.Interval(float64(p.Value), float64(*p.Low), float64(*p.High))
+		predicted := words.Number(float64(p.Value))
+		if p.Low != nil {
+			predicted, _, _ = words.Interval(float64(p.Value), float64(*p.Low), float64(*p.High))
+		}
 		if !strings.Contains(reason, "times the typical distance") || !strings.Contains(reason, "predicted "+predicted) {
 			t.Errorf("%q", reason)
 		}

@@ -253,13 +253,18 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 func (r *replay) usual() string { return nextbatch.DefaultSpec(r.Learner, r.Data.X.Rows) }
 
 // recommend names a method and a batch size. Where the labels do not decide, it is the
-// usual method of the learner, which was nowhere much worse than random selection.
+// usual method of the learner, which was nowhere much worse than random selection, or the most promising one if that
+// was not tried.
 func (a *Advice) recommend(usual string) {
 	switch a.Verdict {
 	case Beats:
 		a.Method = a.Spec
 	case Unclear:
-		a.Method = usual
+		tried := a.Comparison.Methods
+		a.Method = slices.MaxFunc(tried, func(x, y Gain) int { return cmp.Compare(x.Reduction.Value, y.Reduction.Value) }).Spec
+		if slices.ContainsFunc(tried, func(g Gain) bool { return g.Spec == usual }) {
+			a.Method = usual
+		}
 	default:
 		a.Method, a.BatchBy = randomSpec, "random selection works with any batch size"
 		return
@@ -269,11 +274,11 @@ func (a *Advice) recommend(usual string) {
 
 // Answer says in a sentence, without its full stop, what to do and why.
 func (a *Advice) Answer() string {
-	method := "the method " + a.Method
+	do := "let nextbatch choose the next rows (method " + a.Method + ")"
 	if a.Method == randomSpec {
-		method = "random selection"
+		do = "draw the next rows at random"
 	}
-	return fmt.Sprintf("use %s for the next batch: %s", method, a.Judgement.because())
+	return do + ": " + a.Judgement.because()
 }
 
 // lastVariation compares the errors of random selection after its last round, in

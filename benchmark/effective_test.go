@@ -42,17 +42,19 @@ func TestEffectiveDimension(t *testing.T) {
 func TestGoldenEffectiveDimension(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gradsketch", "gradsketch_scaled", "gradsketch_post", "ll_scaled", "mixture24", "lowdim3"} {
-		var want struct {
-			Centred float64 `json:"reference_centered"`
-			Paper   float64 `json:"paper_uncentered"`
-		}
-		golden.Entry(t, "effdim/"+name, &want)
-		rows := golden.Matrix(t, "sel/"+name+"/F_pool.npy")
-		gram, err := nextbatch.Gram(t.Context(), spec.MustParse("maxdet-p:features"), nextbatch.Problem{}.WithFeatures(matrix.Dense[float64]{}, rows, matrix.Dense[float64]{}), rows, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := []float64{dimension(gram.Double, false), dimension(gram.Double, true)}
-		golden.MustMatchVector(t, name, got, []float64{want.Paper, want.Centred}, 1e-6)
+		t.Run(name, func(t *testing.T) {
+			var want struct {
+				Centred float64 `json:"reference_centered"`
+				Paper   float64 `json:"paper_uncentered"`
+			}
+			golden.Entry(t, "effdim/"+name, &want)
+			rows := golden.Matrix(t, "sel/"+name+"/F_pool.npy")
+			gram, err := nextbatch.Gram(t.Context(), spec.MustParse("maxdet-p:features"), nextbatch.Problem{}.WithFeatures(matrix.Dense[float64]{}, rows, matrix.Dense[float64]{}), rows, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []float64{dimension(gram.Double, false), dimension(gram.Double, true)}
+			golden.MustMatchVector(t, name, got, []float64{want.Paper, want.Centred}, 1e-6)
+		})
 	}
 }

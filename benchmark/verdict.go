@@ -53,9 +53,9 @@ func (j Judgement) because() string {
 	case Beats:
 		return "it beats random selection"
 	case NoGain:
-		return "no method is shown to beat it"
+		return "no method is shown to beat that"
 	case RandomBetter:
-		return "it is better than every method that was tried"
+		return "that beats every method that was tried"
 	}
 	const open = "there are not enough labels to tell whether it beats random selection"
 	if j.NoReplay {

@@ -20,9 +20,9 @@ func TestJudge(t *testing.T) {
 	}{
 		{[]Interval{even, ahead, alsoAhead}, Beats, "it beats random selection"},
 		{[]Interval{behind, ahead}, Beats, "it beats random selection"},
-		{[]Interval{even, behind}, NoGain, "no method is shown to beat it"},
-		{[]Interval{even, even}, NoGain, "no method is shown to beat it"},
-		{[]Interval{behind, behind}, RandomBetter, "it is better than every method that was tried"},
+		{[]Interval{even, behind}, NoGain, "no method is shown to beat that"},
+		{[]Interval{even, even}, NoGain, "no method is shown to beat that"},
+		{[]Interval{behind, behind}, RandomBetter, "that beats every method that was tried"},
 		{[]Interval{behind, open}, Unclear, "there are not enough labels to tell whether it beats random selection; about 11,000 more would tell"},
 		{[]Interval{{0, -3, 3}}, Unclear, "there are not enough labels to tell whether it beats random selection, and 10 times as many might not be enough"},
 	} {

@@ -74,7 +74,7 @@ func TestStopRuleJudges(t *testing.T) {
 	}{
 		{"rmse<2", c, Stop, "below 2"},
 		{"mae<2", c, Stop, "mean absolute error"},
-		{"rmse<0.5", c, GoOn, "more labels than the table has rows, 5000"},
+		{"rmse<0.5", c, GoOn, "more labels than the table has rows, 5,000"},
 		{"rmse<1.1", c, TooEarly, "more audit rows would tell"},
 		{"rmse<1.0001", c, TooEarly, "more audit rows than there are open rows"},
 		{"rmse<0.99", c, TooEarly, "not certainly"},

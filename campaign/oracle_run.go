@@ -288,7 +288,7 @@ func (l *loop) fill(ctx context.Context) error {
 		l.labelled = s.Counts().measured()
 		if room := l.MaxLabels - l.labelled - int64(len(l.running)); l.MaxLabels > 0 && room <= 0 {
 			if len(l.running) == 0 {
-				l.endEnough()
+				l.endEnough(0)
 			}
 			return nil
 		}
@@ -429,7 +429,7 @@ func (l *loop) askAhead(ctx context.Context) error {
 		room := l.MaxLabels - counts.measured() - counts.Asked
 		if a.Rows = int(min(int64(a.Rows), room)); room <= 0 {
 			if len(l.running) == 0 && len(l.waiting) == 0 {
-				l.endEnough()
+				l.endEnough(counts.Asked)
 			}
 			return nil
 		}
@@ -445,13 +445,27 @@ func (l *loop) askAhead(ctx context.Context) error {
 	go func() {
 		defer cancel()
 		batch, err := l.c.Ask(asking, By{Person: l.Person}, a)
-		l.asked <- askOutcome{batch, err}
+		l.asked <- askOutcome{batch, causeOf(asking, err)}
 	}()
 	return nil
 }
 
-func (l *loop) endEnough() {
-	l.end(EndEnough, "%s wanted, and %s one", words.Count(int(l.MaxLabels), "label was", "labels were"), words.Count(int(l.labelled), "row has", "rows have"))
+// causeOf returns the error of a context that has ended in place of what follows from it: a store may report only that its
+// transaction is over.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// endEnough ends a run that has its labels, together with those of rows that are out with others.
+func (l *loop) endEnough(out int64) {
+	because := fmt.Sprintf("%s wanted, and %s one", words.Count(int(l.MaxLabels), "label was", "labels were"), words.Count(int(l.labelled), "row has", "rows have"))
+	if out > 0 {
+		because += fmt.Sprintf(", while %s out", words.Count(int(out), "is", "are"))
+	}
+	l.end(EndEnough, "%s", because)
 }
 
 // lease returns how long rows are out: as the settings say, or as long as it may take

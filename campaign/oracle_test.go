@@ -163,6 +163,10 @@ func TestRunLimits(t *testing.T) {
 		if result := runLoop(t, c, campaign.Run{Oracle: double, MaxLabels: 10}); result.End != campaign.EndEnough || result.Told != 0 {
 			t.Errorf("the next run gave %+v", result)
 		}
+		ask(t, c, campaign.Ask{Rows: 5})
+		if result := runLoop(t, c, campaign.Run{Oracle: double, MaxLabels: 15}); result.Told != 0 || result.Because != "15 labels were wanted, and 10 rows have one, while 5 are out" {
+			t.Errorf("a run after rows were asked for by others gave %+v", result)
+		}
 	})
 	t.Run("stop rule", func(t *testing.T) {
 		c, _ := begin(t, 30, campaign.Settings{Batch: 8})

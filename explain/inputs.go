@@ -87,7 +87,7 @@ func (in *input) measure(rows []int) bool {
 	}
 	slices.Sort(values)
 	in.deviation, in.median = math.Sqrt(squares/float64(len(values))), values[len(values)/2]
-	in.middle = plain(in.median)
+	in.middle = words.Plain(in.median)
 	return true
 }
 
@@ -150,18 +150,15 @@ func (in *input) compare(row, other int) (Apart, bool) {
 	return a, a.Deviations > 0
 }
 
-// plain writes the value of an input without commas, as tables have it: 2015 may be a year.
-func plain(v float64) string { return strings.ReplaceAll(words.Number(v), ",", "") }
-
 // Numbers writes values of an input with enough digits that those which differ most have different
 // texts, even if all are far from zero.
 func Numbers(values ...float64) []string {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = plain(v)
+		texts[i] = words.Plain(v)
 	}
 	low, high := slices.Min(values), slices.Max(values)
-	if low == high || plain(low) != plain(high) {
+	if low == high || words.Plain(low) != words.Plain(high) {
 		return texts
 	}
 	digits := 3 + int(math.Log10(max(-low, high)/(high-low)))

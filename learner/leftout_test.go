@@ -26,7 +26,7 @@ func TestAbsurdLabelsAreLeftOut(t *testing.T) {
 		t.Fatalf("left out: %+v; the right label is %v", left, clean.Y[7])
 	}
 	notes := m.LeftOutNotes(func(row int) string { return "r" + string(rune('0'+row)) })
-	if len(notes) != 1 || !strings.Contains(notes[0], "the label 1000 of row r7 was left out") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "the label 1,000 of row r7 was left out") {
 		t.Errorf("the notes are %q", notes)
 	}
 	test := made(200)

@@ -103,10 +103,10 @@ def compiled(platform: str, program: str) -> bytes:
 
 
 def version() -> str:
-    """Return the version: that of an sdist, or that of the changelog with the commit if it is not released."""
+    """Return the version: that of an sdist, or that of the Go module, with the commit if it is not released."""
     if (HERE / "PKG-INFO").is_file():
         return re.search(r"^Version: (.*)$", (HERE / "PKG-INFO").read_text(), re.M).group(1)
-    number, unreleased = re.search(r"^## (\S+)( \(unreleased\))?", (GO / "CHANGELOG.md").read_text(), re.M).groups()
+    number, unreleased = re.search(r'^const Version = "([0-9.]+)(-dev)?"$', (GO / "version.go").read_text(), re.M).groups()
     if not unreleased:
         return number
     try:

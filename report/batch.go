@@ -114,6 +114,7 @@ const (
 	mostInputs  = 3  // input columns of the table of the batch; a click shows the others
 	mostTargets = 2  // columns of predictions
 	tipInputs   = 12 // inputs that a tip shows
+	longNumber  = 9  // characters of a number of the table beyond which it is rounded
 )
 
 // table has one row per pick, and only the columns for which there are numbers.
@@ -222,6 +223,9 @@ func (b *Batch) inputCell(pick, column int) Cell {
 	c.number = true
 	if v, err := strconv.ParseFloat(c.text, 64); err == nil {
 		c.value = v
+		if len(c.text) > longNumber {
+			c.text = words.Plain(v)
+		}
 	} else {
 		c.value, c.text = math.NaN(), missing
 	}
@@ -236,7 +240,7 @@ func (b *Batch) pickTip(i int) string {
 	p := b.Picks[i]
 	lines := []string{fmt.Sprintf("pick %d: %s", i+1, p.ID)}
 	for column, name := range b.Inputs[:min(len(b.Inputs), tipInputs)] {
-		lines = append(lines, clip(name, longestLabel)+" "+clip(p.Inputs[column], longestLabel))
+		lines = append(lines, clip(name, longestLabel)+" "+clip(b.inputCell(i, column).text, longestLabel))
 	}
 	for k, one := range p.Predictions {
 		lines = append(lines, b.predictionHead(k)+" "+one.cell().text)
@@ -278,10 +282,15 @@ func (b *Batch) figures() (list []*Figure) {
 		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks matter most."
 		list = append(list, f)
 	}
-	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) && slices.Min(uncertainties) < slices.Max(uncertainties) {
+	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) && !same(uncertainties) {
 		list = append(list, b.uncertainties(x, uncertainties))
 	}
 	return list
+}
+
+// same reports whether several numbers are all equal.
+func same(numbers []float64) bool {
+	return len(numbers) > 1 && !slices.ContainsFunc(numbers, func(v float64) bool { return v != numbers[0] })
 }
 
 func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -153,10 +151,7 @@ func TestTablesMatchThePublishedCode(t *testing.T) {
 		{"table_data_sets_nolog.txt", byDataSet(v, "", "", benchmark.MeanOf(benchmark.RMSE)), 7},
 		{"table_data_sets_nolog_lasterror.txt", byDataSet(v, "", "", benchmark.Last(benchmark.RMSE)), 7},
 	} {
-		text, err := os.ReadFile(filepath.Join(golden.Dir(t), "analysis", "synthetic", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := golden.Read(t, "analysis/synthetic/"+c.file)
 		var ours strings.Builder
 		if err := c.table.WriteLaTeX(&ours); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // linearTicks puts ticks on a linear axis at round numbers, multiples of 1, 2 or 5
@@ -186,7 +188,7 @@ func tickLabel(v float64) string {
 		n, _ := strconv.Atoi(exponent)
 		return mantissa + "e" + strconv.Itoa(n)
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	return words.Grouped(v)
 }
 
 // fixedLabel writes a multiple of step with as many decimals as the step has, so
@@ -199,5 +201,8 @@ func fixedLabel(v, step float64) string {
 		return tickLabel(v)
 	}
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	if decimals == 0 {
+		return words.Grouped(math.Round(v))
+	}
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }

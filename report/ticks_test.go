@@ -29,18 +29,18 @@ func TestTicks(t *testing.T) {
 		{linearTicks{}, 0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
 		{linearTicks{}, -1.63, -1.38, "-1.60 -1.55 -1.50 -1.45 -1.40"},
 		{linearTicks{}, -0.3, 0.7, "-0.2 0.0 0.2 0.4 0.6"},
-		{linearTicks{}, 0, 4352, "0 1000 2000 3000 4000"},
+		{linearTicks{}, 0, 4352, "0 1,000 2,000 3,000 4,000"},
 		{linearTicks{}, 0, 3e7, "0 5e6 1e7 1.5e7 2e7 2.5e7 3e7"},
 		{linearTicks{}, 0, 4e-5, "0 1e-5 2e-5 3e-5 4e-5"},
 		{linearTicks{}, 2, 2, "2"},
-		{logTicks{Base: 2}, 250, 4400, "256 512 1024 2048 4096"},
-		{logTicks{Base: 2}, 1, 1 << 20, "1 8 64 512 4096 32768 262144"},
+		{logTicks{Base: 2}, 250, 4400, "256 512 1,024 2,048 4,096"},
+		{logTicks{Base: 2}, 1, 1 << 20, "1 8 64 512 4,096 32,768 262,144"},
 		{logTicks{Base: 2}, 250, 520, "250 300 350 400 450 500"},
 		{logTicks{}, 0.07, 0.6, "0.1 0.2 0.3 0.5"},
 		{logTicks{}, 0.1, 0.5, "0.1 0.2 0.3 0.4 0.5"},
 		{logTicks{}, 0.05, 5, "0.05 0.1 0.2 0.5 1 2 5"},
 		{logTicks{}, 0.01, 100, "0.01 0.1 1 10 100"},
-		{logTicks{}, 1e-9, 1e9, "1e-9 1e-6 0.001 1 1000 1e6 1e9"},
+		{logTicks{}, 1e-9, 1e9, "1e-9 1e-6 0.001 1 1,000 1e6 1e9"},
 		{logTicks{}, 0.72, 0.78, "0.72 0.73 0.74 0.75 0.76 0.77 0.78"},
 		{logTicks{}, 0, 1, "0"},
 		{logTicks{}, 1, math.Inf(1), "1"},
@@ -100,7 +100,7 @@ func TestMeasuredTicks(t *testing.T) {
 		for _, log := range []bool{false, true} {
 			m := measuredTicks{at, width, log}
 			ticks := m.Ticks(200, 4600)
-			if len(ticks) != 17 || ticks[0].Label != "256" || ticks[16].Label != "4352" {
+			if len(ticks) != 17 || ticks[0].Label != "256" || ticks[16].Label != "4,352" {
 				t.Fatalf("%v points: %v", width, ticks)
 			}
 			last := -1

@@ -37,14 +37,16 @@ func TestGoldenTableRows(t *testing.T) {
 		var rows []goldenRow
 		golden.Entry(t, act+"/rows", &rows)
 		for _, row := range rows {
-			k := g.kernel(t, row)
-			for _, batch := range []int{16, 64} {
-				p := selection.Problem[float64]{Pool: pool, Train: train, Kernel: k, Batch: batch}
-				if row.Mode == "TP" {
-					p.Mode = selection.TP
+			t.Run(act+"/"+row.Name, func(t *testing.T) {
+				k := g.kernel(t, row)
+				for _, batch := range []int{16, 64} {
+					p := selection.Problem[float64]{Pool: pool, Train: train, Kernel: k, Batch: batch}
+					if row.Mode == "TP" {
+						p.Mode = selection.TP
+					}
+					checkRow(t, row, p, fmt.Sprintf("%s/rowsel/%s_b%d", act, row.Name, batch), fmt.Sprintf("b%d", batch))
 				}
-				checkRow(t, row, p, fmt.Sprintf("%s/rowsel/%s_b%d", act, row.Name, batch), fmt.Sprintf("b%d", batch))
-			}
+			})
 		}
 	}
 }

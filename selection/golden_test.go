@@ -124,15 +124,17 @@ func TestGoldenMaxDiag(t *testing.T) {
 	t.Parallel()
 	for _, set := range featureSets {
 		for _, batch := range []int{16, 64} {
-			p := goldenFeatures(t, set)
-			p.Batch = batch
-			r, err := selection.Select(t.Context(), selection.MaxDiag{}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := golden.Ints(t, fmt.Sprintf("sel/%s/maxdiag_b%d.npy", set, batch))
-			slices.Reverse(want) // it lists the smallest first
-			mustAgree(t, r.Rows(), want, batch)
+			t.Run(fmt.Sprintf("%s_b%d", set, batch), func(t *testing.T) {
+				p := goldenFeatures(t, set)
+				p.Batch = batch
+				r, err := selection.Select(t.Context(), selection.MaxDiag{}, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := golden.Ints(t, fmt.Sprintf("sel/%s/maxdiag_b%d.npy", set, batch))
+				slices.Reverse(want) // it lists the smallest first
+				mustAgree(t, r.Rows(), want, batch)
+			})
 		}
 	}
 }

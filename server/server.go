@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/kept"
@@ -26,7 +27,7 @@ type Options struct {
 	Store   campaign.Store
 	Tokens  *Tokens
 	Log     *slog.Logger
-	Version string
+	Version string // of the program; empty means nextbatch.Version
 
 	MaxUpload int64  // bytes of an uploaded table; 0 means DefaultUpload
 	MaxMemory int64  // bytes that all uploaded tables may take while they are read; 0 means no limit
@@ -129,7 +130,7 @@ func New(o Options) *Server {
 }
 
 func (s *Server) config() huma.Config {
-	c := huma.DefaultConfig("nextbatch", cmp.Or(s.options.Version, "dev"))
+	c := huma.DefaultConfig("nextbatch", cmp.Or(s.options.Version, nextbatch.Version))
 	c.Info.Description = "Which rows of my unlabelled table should I label next?"
 	c.DocsPath = "" // its page would be fetched from another host
 	c.SchemasPath = ""

@@ -29,17 +29,19 @@ func TestGoldenTheta(t *testing.T) {
 	train := golden.Matrix(t, "sketch/grad_features_train.npy")
 	m := kernel.NewLinear[float64](train.Cols)
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {
-		posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, sigma*sigma, normalising)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder := "acs/sigma_" + text + "/"
-		got := theta(t, posterior, fit, folder+"acs_rf_E.npy")
-		golden.MustMatch(t, "paper", got, golden.Matrix(t, folder+"acs_rf_theta_paper.npy"), 1e-7)
-		for i := range got.Data {
-			got.Data[i] /= sigma
-		}
-		golden.MustMatch(t, "published", got, golden.Matrix(t, folder+"acs_rf_theta_ref.npy"), 1e-7)
+		t.Run(text, func(t *testing.T) {
+			posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, sigma*sigma, normalising)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := "acs/sigma_" + text + "/"
+			got := theta(t, posterior, fit, folder+"acs_rf_E.npy")
+			golden.MustMatch(t, "paper", got, golden.Matrix(t, folder+"acs_rf_theta_paper.npy"), 1e-7)
+			for i := range got.Data {
+				got.Data[i] /= sigma
+			}
+			golden.MustMatch(t, "published", got, golden.Matrix(t, folder+"acs_rf_theta_ref.npy"), 1e-7)
+		})
 	}
 	posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, 1, normalising)
 	if err != nil {

@@ -15,7 +15,7 @@
 // .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they are, for
 // features computed elsewhere.
 //
-// WriteFile chooses the writer the same way: .csv, .tsv, .tab, .jsonl, .ndjson,
+// WriteFile chooses the writer the same way: .csv, .tsv, .tab, .xlsx, .jsonl, .ndjson,
 // .parquet, .npy, and .gz after any of them. A file appears under its name only
 // when it is complete.
 //

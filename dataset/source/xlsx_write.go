@@ -208,7 +208,7 @@ func (s *sheetWriter) writeHeader() (err error) {
 	b := append(s.buffer[:0], `<row r="1">`...)
 	for j, c := range s.columns {
 		if b, err = appendText(b, c.letters, 1, c.header, c.Name()); err != nil {
-			return at(err, 0, j, c)
+			return inCell(err, 0, j, c)
 		}
 	}
 	s.buffer = append(b, "</row>"...)
@@ -222,7 +222,7 @@ func (s *sheetWriter) writeRow(row int) (err error) {
 	b = append(strconv.AppendInt(b, int64(line), 10), `">`...)
 	for j, c := range s.columns {
 		if b, err = c.append(b, row, line); err != nil {
-			return at(err, row+1, j, c)
+			return inCell(err, row+1, j, c)
 		}
 	}
 	s.buffer = append(b, "</row>"...)
@@ -230,8 +230,8 @@ func (s *sheetWriter) writeRow(row int) (err error) {
 	return err
 }
 
-// at adds the place of a cell to an error.
-func at(err error, row, column int, c sheetColumn) error {
+// inCell adds the place of a cell to an error.
+func inCell(err error, row, column int, c sheetColumn) error {
 	if e, ok := err.(*Error); ok {
 		e.Row, e.Column, e.Name = row, column+1, c.Name()
 	}
@@ -259,7 +259,15 @@ func (c sheetColumn) append(b []byte, row, line int) ([]byte, error) {
 		return appendText(b, c.letters, line, c.style, c.Format(row))
 	}
 	b = append(appendCell(b, c.letters, line, c.style), "><v>"...)
-	return append(strconv.AppendFloat(b, v, 'g', -1, 64), "</v></c>"...), nil
+	return append(appendNumber(b, v), "</v></c>"...), nil
+}
+
+// appendNumber adds a number, without an exponent where people would use none, as it may be an id.
+func appendNumber(b []byte, v float64) []byte {
+	if size := math.Abs(v); size >= 1e15 || size < 1e-5 {
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	return strconv.AppendFloat(b, v, 'f', -1, 64)
 }
 
 // writeIgnored tells Excel that text which looks like a number is no mistake.

@@ -72,7 +72,7 @@ func TestWriteXLSX(t *testing.T) {
 		`<col min="1" max="1" width="6" customWidth="1"/>`, `<col min="6" max="6" width="62" customWidth="1"/>`, `<col min="7" max="7" width="14" customWidth="1"/>`,
 		`<c r="A2" s="3" t="inlineStr"><is><t xml:space="preserve">007</t></is></c>`, `<t xml:space="preserve">=1+1</t>`,
 		`<c r="B1" s="1" t="inlineStr"><is><t xml:space="preserve">x &amp; &lt;y&gt;</t></is></c>`, `<c r="B2" s="2"><v>0.1</v></c>`,
-		`<c r="C2" s="5"><v>45351</v></c>`, `<c r="C3" s="5"><v>61</v></c>`, `<c r="C4" s="5"><v>2.958465e+06</v></c>`, `<c r="D2" s="6"><v>45351.5</v></c>`,
+		`<c r="C2" s="5"><v>45351</v></c>`, `<c r="C3" s="5"><v>61</v></c>`, `<c r="C4" s="5"><v>2958465</v></c>`, `<c r="D2" s="6"><v>45351.5</v></c>`,
 		`<c r="E2" s="3" t="inlineStr">`, `<c r="F2" s="4" t="inlineStr">`, `a` + "\n" + `b_x000D_` + "\n" + `_x0001__x005F_x0041_` + "\t" + `_xFFFE_ ü 😀</t>`,
 		`<c r="G1" s="8" t="inlineStr">`, `<c r="G2" s="7"/>`, `<c r="G3" s="7"><v>12.5</v></c>`,
 		`<ignoredError sqref="A2:A4" numberStoredAsText="1"/>`,

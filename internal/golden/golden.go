@@ -1,17 +1,17 @@
-// Package golden gives tests access to the reference numbers that lie beside the
-// checkout, in ../shared/golden relative to the module's root. Only test files
-// import it.
+// Package golden gives tests access to reference numbers. Only test files import it.
 //
-// The folder is optional: without it, a test that asks for it is skipped. With
-// NEXTBATCH_REQUIRE_SHARED=1 the test fails instead, so that a run that must
-// compare with the reference cannot pass by skipping. Any other problem (a missing
-// file, an unexpected element type, a damaged header) fails the test.
+// The complete set lies beside the checkout, in ../shared/golden relative to the module's root, with
+// real data sets in ../shared/data. It is optional: without it, tests read testdata/golden.zip, which has
+// every algorithm but not every size (testdata/compact.py makes it), and a test that asks for more is skipped. With
+// NEXTBATCH_REQUIRE_SHARED=1 that test fails instead, so that a run that must compare with everything cannot
+// pass by skipping. Any other problem (an unexpected element type, a damaged header) fails the test.
 //
 // Names of arrays are paths below the golden folder, such as
 // "cholesky/indefinite.npy".
 package golden
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,16 +26,20 @@ import (
 // requireVariable names the environment variable that turns skips into failures.
 const requireVariable = "NEXTBATCH_REQUIRE_SHARED"
 
-// Dir returns the folder of the golden numbers.
-func Dir(t testing.TB) string {
-	t.Helper()
-	return shared(t, "golden")
-}
-
 // Data returns the folder of the real data sets.
 func Data(t testing.TB) string {
 	t.Helper()
-	return shared(t, "data")
+	dir, err := locate(".", "data")
+	check(t, err)
+	return dir
+}
+
+// Read returns a file of the golden numbers.
+func Read(t testing.TB, name string) []byte {
+	t.Helper()
+	raw, err := find(".", name)
+	check(t, err)
+	return raw
 }
 
 // Shape returns the shape of the named array; that of a scalar is empty.
@@ -107,7 +111,7 @@ func Entry(t testing.TB, name string, out any) {
 // into the value that out points to.
 func JSON(t testing.TB, name string, out any) {
 	t.Helper()
-	if err := json.Unmarshal(read(t, name), out); err != nil {
+	if err := json.Unmarshal(Read(t, name), out); err != nil {
 		t.Fatalf("golden: %s: %v", name, err)
 	}
 }
@@ -123,36 +127,76 @@ func loadFloats(t testing.TB, name string) array {
 
 func load(t testing.TB, name string) array {
 	t.Helper()
-	a, err := parseNPY(read(t, name))
+	a, err := parseNPY(Read(t, name))
 	if err != nil {
 		t.Fatalf("golden: %s: %v", name, err)
 	}
 	return a
 }
 
-func read(t testing.TB, name string) []byte {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(Dir(t), filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatalf("golden: %v", err)
-	}
-	return raw
-}
-
 // errAbsent reports that there is no such folder beside the checkout: the only
 // failure that is a reason to skip.
 var errAbsent = errors.New("the folder beside the checkout is absent")
 
-func shared(t testing.TB, part string) string {
+// check ends the test if there is an error.
+func check(t testing.TB, err error) {
 	t.Helper()
-	dir, err := locate(".", part)
 	if errors.Is(err, errAbsent) && os.Getenv(requireVariable) != "1" {
 		t.Skipf("golden: %v; set %s=1 to fail instead", err, requireVariable)
 	}
 	if err != nil {
 		t.Fatalf("golden: %v", err)
 	}
-	return dir
+}
+
+// find reads a file of the complete folder or, where there is none, of the compact set of the module
+// that contains the folder start.
+func find(start, name string) ([]byte, error) {
+	dir, absent := locate(start, "golden")
+	if absent == nil {
+		return os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	}
+	root, err := moduleRoot(start)
+	if err != nil {
+		return nil, err
+	}
+	compact, err := zip.OpenReader(filepath.Join(root, filepath.FromSlash(compactSet)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, absent
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer compact.Close()
+	raw, err := findIn(&compact.Reader, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w, and the compact set has no %s", absent, name)
+	}
+	return raw, err
+}
+
+// compactSet is the file of the module with the part of the numbers that every checkout has.
+const compactSet = "internal/golden/testdata/golden.zip"
+
+// findIn reads a file of the compact set, which has one of several equal files; same.json
+// names it for the others.
+func findIn(compact fs.FS, name string) ([]byte, error) {
+	raw, err := fs.ReadFile(compact, name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return raw, err
+	}
+	list, err := fs.ReadFile(compact, "same.json")
+	if err != nil {
+		return nil, err
+	}
+	var same map[string]string
+	if err := json.Unmarshal(list, &same); err != nil {
+		return nil, fmt.Errorf("same.json: %w", err)
+	}
+	if same[name] == "" {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(compact, same[name])
 }
 
 // locate returns the folder part of ../shared, relative to the module that

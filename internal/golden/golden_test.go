@@ -1,7 +1,10 @@
 package golden
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -110,7 +113,7 @@ func TestAbsentFolderSkipsOrFails(t *testing.T) {
 	t.Chdir(checkout)
 	for value, want := range map[string]string{"": "skip", "0": "skip", "1": "fail"} {
 		t.Setenv(requireVariable, value)
-		if r := record(func(t testing.TB) { Dir(t) }); r.what != want || !strings.Contains(r.text, "absent") {
+		if r := record(func(t testing.TB) { Read(t, "X_train.npy") }); r.what != want || !strings.Contains(r.text, "absent") {
 			t.Errorf("%s=%q: %s with %q, want %s", requireVariable, value, r.what, r.text, want)
 		}
 	}
@@ -206,15 +209,72 @@ func TestFolder(t *testing.T) {
 	if got := len(Vector(t, "y_train.npy")); got != 40 {
 		t.Errorf("y_train has %d numbers", got)
 	}
-	if got := Ints(t, "large/idx_lcmd_tp_f32.npy"); len(got) != 256 {
-		t.Errorf("the LCMD batch has %d rows", len(got))
-	}
 	if got := Scalar(t, "cholesky/n_failures"); got != 3 {
 		t.Errorf("cholesky/n_failures is %v", got)
 	}
 	var sizes []int
 	if Entry(t, "relu/sizes", &sizes); !reflect.DeepEqual(sizes, []int{6, 32, 32, 1}) {
 		t.Errorf("relu/sizes is %v", sizes)
+	}
+}
+
+func TestLargeFolder(t *testing.T) {
+	if got := Ints(t, "large/idx_lcmd_tp_f32.npy"); len(got) != 256 {
+		t.Errorf("the LCMD batch has %d rows", len(got))
+	}
+}
+
+// TestWithoutTheFolder reads the compact set where no folder lies beside the checkout.
+func TestWithoutTheFolder(t *testing.T) {
+	zipped, err := os.ReadFile(filepath.Join("testdata", "golden.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkout := filepath.Join(t.TempDir(), "checkout")
+	mustMkdir(t, filepath.Join(checkout, "internal", "golden", "testdata"))
+	mustWrite(t, filepath.Join(checkout, "go.mod"))
+	if err := os.WriteFile(filepath.Join(checkout, filepath.FromSlash(compactSet)), zipped, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(checkout)
+	t.Setenv(requireVariable, "1")
+	if got := Matrix(t, "X_train.npy").Shape(); got != (matrix.Shape{Rows: 40, Cols: 6}) {
+		t.Errorf("X_train is %v", got)
+	}
+	large := func(t testing.TB) { Ints(t, "large/idx_lcmd_tp_f32.npy") }
+	if r := record(large); r.what != "fail" || !strings.Contains(r.text, "the compact set has no large/") {
+		t.Errorf("%s with %q", r.what, r.text)
+	}
+	t.Setenv(requireVariable, "0")
+	if r := record(large); r.what != "skip" {
+		t.Errorf("%s with %q", r.what, r.text)
+	}
+}
+
+// TestCompactSet compares each file of the compact set with that of the complete folder.
+func TestCompactSet(t *testing.T) {
+	dir, err := locate(".", "golden")
+	check(t, err)
+	compact, err := zip.OpenReader(filepath.Join("testdata", "golden.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer compact.Close()
+	names := map[string]string{}
+	same, err := findIn(&compact.Reader, "same.json")
+	if err := errors.Join(err, json.Unmarshal(same, &names)); err != nil || len(names) == 0 {
+		t.Fatalf("same.json: %v, %d files", err, len(names))
+	}
+	for _, f := range compact.File {
+		names[f.Name] = f.Name
+	}
+	delete(names, "same.json")
+	for name := range names {
+		got, err := findIn(&compact.Reader, name)
+		want, absent := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err := errors.Join(err, absent); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v, or another content", name, err)
+		}
 	}
 }
 
@@ -228,9 +288,11 @@ func TestEveryArrayReads(t *testing.T) {
 	}
 	JSON(t, "manifest.json", &manifest)
 	for name, entry := range manifest.Arrays {
-		if got := Shape(t, entry.File); len(got)+len(entry.Shape) > 0 && !reflect.DeepEqual(got, entry.Shape) {
-			t.Errorf("%s: shape %v, the manifest says %v", name, got, entry.Shape)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Shape(t, entry.File); len(got)+len(entry.Shape) > 0 && !reflect.DeepEqual(got, entry.Shape) {
+				t.Errorf("shape %v, the manifest says %v", got, entry.Shape)
+			}
+		})
 	}
 }
 

@@ -37,6 +37,10 @@ func Number(v float64) string {
 	return grouped(text)
 }
 
+// Plain writes the value of an input like Number but without commas, as tables have it:
+// 2015 may be a year.
+func Plain(v float64) string { return strings.ReplaceAll(Number(v), ",", "") }
+
 // Some lists the first few names.
 func Some(names []string) string {
 	const most = 5

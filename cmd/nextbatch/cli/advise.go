@@ -411,11 +411,12 @@ func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
 		page.Intro = append(page.Intro, strings.TrimSpace("Learner "+m.Target)+": "+m.Learner+".")
 	}
 	page.Warnings = r.Warnings
-	advice := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
+	tables := adviceTables(a, r)
+	page.Sections = []report.Section{{Title: "Advice", Tables: tables[:1]}}
 	if a.Comparison != nil {
-		advice.Figures = []*report.Figure{adviceFigure(a, r)}
+		page.Sections[0].Figures, page.Sections[0].Beside = []*report.Figure{adviceFigure(a, r)}, true
+		page.Sections = append(page.Sections, report.Section{Title: "The methods, compared", Tables: tables[1:]})
 	}
-	page.Sections = []report.Section{advice}
 	return page
 }
 
@@ -429,6 +430,6 @@ func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
 		curves = append(curves, c)
 	}
 	f := report.LearningCurves("Replay on the labelled rows", "RMSE (labels have deviation 1)", curves)
-	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits than between methods, which are compared split by split: the table below has the intervals of the differences.", a.Comparison.Splits)
+	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits than between methods, which are compared split by split: the table of the methods has the intervals of the differences.", a.Comparison.Splits)
 	return f
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"html"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,7 @@ func TestAdvise(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "advice.html")
 	text, _ := must(t, exitOK, append(args, "--report", page)...)
-	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Replay on the labelled rows") || !strings.Contains(string(raw), sentence(r.Answer)) {
+	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Replay on the labelled rows") || !strings.Contains(html.UnescapeString(string(raw)), sentence(r.Answer)) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
 	for _, want := range []string{sentence(r.Answer), sentence(r.Because), "RMSE/MAE", "Compared with random", "90 % interval", r.Spec} {
@@ -49,7 +50,7 @@ func TestAdvise(t *testing.T) {
 
 func TestAdviseFewLabels(t *testing.T) {
 	out, _ := must(t, exitOK, slices.Concat([]string{"advise", sample(t), "--target", "y", "--id", "id"}, short)...)
-	if !strings.HasPrefix(out, "Not enough labels to tell: trying it takes at least 60 more, and telling may take many more.\n40 rows have a label") || !strings.Contains(out, "10 rows: a quarter of the labelled rows") {
+	if !strings.HasPrefix(out, "Let nextbatch choose the next rows (method ") || !strings.Contains(out, "\n40 rows have a label") || !strings.Contains(out, "10 rows: a quarter of the labelled rows") {
 		t.Error(out)
 	}
 }

@@ -146,7 +146,7 @@ func curveFigure(t wire.TargetStatus, kind learner.Kind) *report.Figure {
 	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10, Curves: []report.Curve{fitted}}
 	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
-		panel.Curves = append(panel.Curves, report.Curve{Name: "RMSE " + words.Number(f.Wanted) + ", the goal", X: ends, Y: []float64{f.Wanted, f.Wanted}, Reference: true})
+		panel.Curves = append(panel.Curves, report.Curve{Name: "RMSE " + words.Number(rounded(f.Wanted)), X: ends, Y: []float64{f.Wanted, f.Wanted}, Reference: true})
 	}
 	for _, p := range t.Curve.Points {
 		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(kind) + "s so far", X: float64(p.Labels), Y: p.RMSE.Value,

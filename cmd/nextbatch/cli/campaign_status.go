@@ -208,6 +208,9 @@ func printStatus(out io.Writer, s *campaignStatus) error {
 	for i, text := range waitingFacts(s.Doubtful, s.state.Now) {
 		line(map[bool]string{true: "waiting"}[i == 0], "%s", text)
 	}
+	for i, text := range unlikelyFacts(s.state.Unlikely()) {
+		line(map[bool]string{true: "unlikely"}[i == 0], "%s", text)
+	}
 	for _, t := range s.Targets {
 		if len(s.Targets) > 1 {
 			line("target", "%s, %s", t.Target, words.Count(t.Labels, "label", "labels"))

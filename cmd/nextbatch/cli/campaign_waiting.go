@@ -60,7 +60,7 @@ func (f *campaignFlags) warnUnlikely(address string, list []campaign.Waiting) {
 	if more := len(list) - mostWaiting; more > 0 {
 		f.progress.warn(fmt.Sprintf("%s like a slip", words.Count(more, "more label looks", "more labels look")))
 	}
-	f.progress.say("the campaign counts and learns from such labels; if one is wrong, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
+	f.progress.say("such labels count, and do not wait for a second look; if one is wrong, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
 }
 
 // waitingText is why a label waits, after the name of its target.
@@ -87,6 +87,21 @@ func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
 	}
 	if more := len(list) - mostWaiting; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; --json lists all", more))
+	}
+	return lines
+}
+
+// unlikelyFacts are the lines of a status about labels that count although they are far from the others.
+func unlikelyFacts(list []campaign.Waiting) (lines []string) {
+	if len(list) == 0 {
+		return nil
+	}
+	lines = append(lines, words.Count(len(list), "label counts although it is", "labels count although they are")+" far from all others, and one such label can decide the error; if it is wrong, tell the right one with --correct")
+	for _, w := range list[:min(mostWaiting, len(list))] {
+		lines = append(lines, fmt.Sprintf("%s: %s", w.ID, waitingText(w)))
+	}
+	if more := len(list) - mostWaiting; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return lines
 }

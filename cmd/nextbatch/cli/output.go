@@ -82,9 +82,10 @@ func tableExtensions() []string {
 	return []string{".csv", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet"}
 }
 
-// isTableFile reports whether a file has one of these extensions, perhaps followed by .gz.
+// isTableFile reports whether a file in a folder has one of these extensions, perhaps followed by .gz. Excel leaves a file that
+// begins with ~$ beside a workbook that is open.
 func isTableFile(path string) bool {
-	return slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) })
+	return !strings.HasPrefix(path, "~$") && slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) })
 }
 
 // number is a float64 that JSON can hold.

@@ -303,7 +303,7 @@ func TestSelectReadOnlyFolder(t *testing.T) {
 	args := []string{"select", sample(t), "--target", "y", "-n", "6", "-q", "--out"}
 	file := write(t, "file", "")
 	must(t, exitFailure, append(args, filepath.Join(file, "b.csv"))...)
-	must(t, exitUsage, append(args, t.TempDir()+string(filepath.Separator)+"batch.xlsx")...)
+	must(t, exitUsage, append(args, t.TempDir()+string(filepath.Separator)+"batch.xls")...)
 	if os.Getuid() == 0 {
 		t.Skip("nothing is read-only for the superuser")
 	}

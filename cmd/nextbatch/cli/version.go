@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/simd"
 )
 
@@ -25,15 +27,27 @@ type build struct {
 // linker sets it.
 var release string
 
+// versionOf returns the version of a program whose main module has a version according to Go: that of
+// the tag that it was built from, or one that ends in "-" and the commit. Builds that are not of
+// the tag of nextbatch.Version are told apart by the commit, as in 0.1.0-dev+0123456789ab.
+func versionOf(module string) string {
+	if module == "" || module == "(devel)" {
+		return nextbatch.Version
+	}
+	if changes, ok := strings.CutPrefix(module, "v"+nextbatch.Version); ok && (changes == "" || changes == "+dirty") {
+		return nextbatch.Version + changes
+	}
+	commit := module[strings.LastIndex(module, "-")+1:]
+	return nextbatch.Version + "+" + strings.ReplaceAll(commit, "+", ".")
+}
+
 func thisBuild() build {
-	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.Name()}
+	b := build{Version: cmp.Or(release, nextbatch.Version), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.Name()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	if v := cmp.Or(release, info.Main.Version); v != "" && v != "(devel)" {
-		b.Version = v
-	}
+	b.Version = cmp.Or(release, versionOf(info.Main.Version))
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
