@@ -106,7 +106,7 @@ func conform(t *dataset.Table, c *Created) (*dataset.Table, error) {
 		if column, err = as(column, want.Kind); err != nil {
 			return nil, err
 		}
-		if err := checkInputs(column); err != nil {
+		if err := checkInputs(column, func(row int) string { return t.Place(row, c.IDColumn) }); err != nil {
 			return nil, err
 		}
 		columns = append(columns, column)
@@ -115,14 +115,14 @@ func conform(t *dataset.Table, c *Created) (*dataset.Table, error) {
 }
 
 // checkInputs rejects numbers that are infinite for a network, which computes in float32.
-func checkInputs(c dataset.Column) error {
+func checkInputs(c dataset.Column, place func(row int) string) error {
 	numbers, ok := c.(*dataset.Numeric)
 	if !ok {
 		return nil
 	}
 	for row := range numbers.Len() {
 		if v := numbers.Float(row); math.Abs(v) > math.MaxFloat32 {
-			return refuseRows("column %q, row %d (from 0): %v cannot be used as an input; correct it, or leave it empty if it is missing", c.Name(), row, v)
+			return refuseRows("column %q, %s: %v cannot be used as an input; correct it, or leave it empty if it is missing", c.Name(), place(row), v)
 		}
 	}
 	return nil

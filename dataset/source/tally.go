@@ -221,7 +221,7 @@ func (t *tally) remarks(name string, label bool) (warnings, notes []string) {
 	of := fmt.Sprintf("column %q", name)
 	if t.words.total > 0 {
 		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; correct such cells, or confirm them with --missing-marks %s; --categorical %s makes it a column of categories",
-			of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, words.Argument(t.words.list[0]), words.Argument(name)))
+			of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, words.Argument(strings.Join(t.words.list[:min(3, len(t.words.list))], ",")), words.Argument(name)))
 	}
 	if t.limits.total > 0 {
 		text := fmt.Sprintf("%s: %s beyond a limit: %v; ", of, words.Count(t.limits.total, "value is", "values are"), &t.limits)
