@@ -122,15 +122,6 @@ type recorder struct {
 
 func id(row int) string { return fmt.Sprint("r", row) }
 
-func rowOf(t *testing.T, id string) int {
-	t.Helper()
-	row, err := strconv.Atoi(strings.TrimPrefix(id, "r"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return row
-}
-
 // begin starts the campaign with random rows. With a second look, doubtful labels among them are left out, as the warning advises.
 func (r *recorder) begin(t *testing.T) {
 	t.Helper()

@@ -79,7 +79,7 @@ func numberShare(records [][]string) float64 {
 	numbers, all := 0, 1
 	for _, field := range slices.Concat(records[1:]...) {
 		all++
-		if field == "" || coreOf([]byte(field)) != nil && strings.IndexAny(field, ";|\t") < 0 {
+		if field == "" || coreOf([]byte(field)) != nil && !strings.ContainsAny(field, ";|\t") {
 			numbers++
 		}
 	}
