@@ -376,7 +376,7 @@ func TestSelectBadData(t *testing.T) {
 		{"leave out --method", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y", "--method", "maxdist-tp:ll"}},
 		{"same id", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
 		{"id is missing", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\n,4,\n"), "--target", "y", "--id", "i"}},
-		{"lacks an input: row 2", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y", "--missing", "refuse"}},
+		{"lacks an input: line 4", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y", "--missing", "refuse"}},
 		{"cannot be used as an input", []string{write(t, "t.csv", "a,y\n1,2\n3,1\ninf,\n6,\n"), "--target", "y"}},
 		{"no column", []string{write(t, "t.csv", "a,y\n1,2\n1,1\n1,\n"), "--target", "y"}},
 		{"not numeric", []string{good, "--target", "y", "--cost", "site", "--budget", "3"}},
@@ -395,7 +395,7 @@ func TestSelectBadData(t *testing.T) {
 func TestSelectLeavesIncompleteRowsOut(t *testing.T) {
 	path := write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n2,3,3\n,5,\n6,6,\n7,1,\n")
 	_, log := must(t, exitOK, slices.Concat([]string{"select", path, "--target", "y", "-n", "2", "--missing", "drop"}, quick)...)
-	if !strings.Contains(log, "t.csv, pool: 1 row lacks an input: row 3") {
+	if !strings.Contains(log, "t.csv, pool: 1 row lacks an input: line 5") {
 		t.Error(log)
 	}
 }
