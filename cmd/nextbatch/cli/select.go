@@ -405,7 +405,7 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.plan.Pending > 0 {
 		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
 	}
-	s.progress.say("%s, %d candidates%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), s.plan.Pool, pending, s.plan.Inputs, kind)
+	s.progress.say("%s, %s%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), words.Count(s.plan.Pool, "candidate", "candidates"), pending, s.plan.Inputs, kind)
 	return nil
 }
 
