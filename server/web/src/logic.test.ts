@@ -67,7 +67,7 @@ describe('the queue', () => {
 
 test('stop rules are read as they are written', () => {
   for (const text of ['rmse<0.5', 'gain<1%', 'q95<2e-7', 'mae<10']) expect(ruleText(parseRule(text))).toBe(text)
-  for (const text of [null, '', 'rmse<', 'rmse<-1', 'x<1']) expect(ruleText(parseRule(text))).toBe('gain<1%')
+  for (const text of [null, '', 'rmse<', 'rmse<-1', 'x<1']) expect(ruleText(parseRule(text))).toBe('gain<2%')
 })
 
 test('jobs say what they do', () => {

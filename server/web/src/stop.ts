@@ -1,4 +1,4 @@
-// The rule for when a campaign has enough labels, such as rmse<0.5 or gain<1%. It is kept
+// The rule for when a campaign has enough labels, such as rmse<0.5 or gain<2%. It is kept
 // in this browser for each campaign.
 
 export type Measure = 'rmse' | 'mae' | 'q95' | 'gain'
@@ -11,7 +11,7 @@ export const measures: { measure: Measure; words: string }[] = [
   { measure: 'q95', words: '95 % of the errors are below' },
 ]
 
-export const defaultRule: StopRule = { measure: 'gain', below: 1 }
+export const defaultRule: StopRule = { measure: 'gain', below: 2 }
 
 /** The text that the service reads. A gain is a percentage. */
 export function ruleText(rule: StopRule): string {
