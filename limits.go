@@ -146,7 +146,7 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		at, inPool := byName[id]
 		if inPool && !seen[id] {
 			rows = append(rows, at)
-			found = append(found, fmt.Sprintf("%q (row %d, there row %d, from 0)", id, p.poolRows[at], row))
+			found = append(found, fmt.Sprintf("%q (%s, there %s)", id, r.Pool.Place(p.poolRows[at], ""), r.Train.Place(row, "")))
 		}
 		seen[id] = true
 	}

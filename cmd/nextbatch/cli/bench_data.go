@@ -217,9 +217,9 @@ func (b *benchRun) incomplete(path string, t *dataset.Table, targets []string) e
 		}
 		switch {
 		case len(inputs) > 0 || len(labels) == len(targets):
-			left.add(row, slices.Concat(inputs, labels))
+			left.add(t.Place(row, ""), slices.Concat(inputs, labels))
 		case len(labels) > 0:
-			some.add(row, labels)
+			some.add(t.Place(row, ""), labels)
 		}
 	}
 	if left.rows > 0 {
@@ -243,12 +243,12 @@ type gaps struct {
 	names   map[string]bool
 }
 
-func (g *gaps) add(row int, columns []string) {
+func (g *gaps) add(place string, columns []string) {
 	g.rows++
 	for _, name := range columns {
 		if !g.names[name] {
 			g.names[name] = true
-			g.columns = append(g.columns, fmt.Sprintf("%q (first in row %d, from 0)", name, row))
+			g.columns = append(g.columns, fmt.Sprintf("%q (first in %s)", name, place))
 		}
 	}
 }

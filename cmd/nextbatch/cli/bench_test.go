@@ -191,7 +191,7 @@ func TestBenchMissingValues(t *testing.T) {
 	results := filepath.Join(t.TempDir(), "results.db")
 	run := []string{"run", "--table", table, "--target", "y", "--id", "name", "--specs", "random", "--splits", "0",
 		"--rounds", "1", "--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", results}
-	if _, log := bench(t, exitData, append(run, "--missing", "refuse")...); !strings.Contains(log, `2 rows lack a value of "size" (first in row 2, from 0), "y"`) {
+	if _, log := bench(t, exitData, append(run, "--missing", "refuse")...); !strings.Contains(log, `2 rows lack a value of "size" (first in line 4), "y"`) {
 		t.Errorf("says %q", log)
 	}
 	if _, err := os.Stat(results); err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -214,7 +215,7 @@ func (e *evaluating) answer(targets []targetErrors) *answer {
 			if t.Learner != "" {
 				fmt.Fprintf(out, "learner %s\n", t.Learner)
 			}
-			fmt.Fprintf(out, "rows   %d\nMAE    %.5g\nRMSE   %.5g\nmax    %.5g\n95 %%   %.5g\n99 %%   %.5g\n", t.Rows, float64(t.MAE), float64(t.RMSE), float64(t.MaxE), float64(t.Q95), float64(t.Q99))
+			fmt.Fprintf(out, "rows   %s\nMAE    %s\nRMSE   %s\nmax    %s\n95 %%   %s\n99 %%   %s\n", words.Whole(t.Rows), words.Number(float64(t.MAE)), words.Number(float64(t.RMSE)), words.Number(float64(t.MaxE)), words.Number(float64(t.Q95)), words.Number(float64(t.Q99)))
 			if t.Coverage != nil {
 				fmt.Fprintf(out, "held   %.1f %% of the labels are in their %.0f %% intervals\n", 100*float64(*t.Coverage), 100*e.coverage)
 			}

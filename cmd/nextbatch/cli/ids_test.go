@@ -18,7 +18,7 @@ func TestSelectKnownIDs(t *testing.T) {
 	out, log := must(t, exitPartial, append(args, "-n", "5", "--json")...)
 	for _, want := range []string{
 		`candidates.csv: 2 candidates already have a label in`,
-		`and cannot be picked: "q" (row 1, there row 1, from 0), "s" (row 3, there row 3, from 0)`,
+		`and cannot be picked: "q" (line 3, there line 3), "s" (line 5, there line 5)`,
 		`labelled.csv: 1 id has several labels, in 2 rows; each such id counts as one row with the mean of its labels`,
 	} {
 		if !strings.Contains(log, want) {

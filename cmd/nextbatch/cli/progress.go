@@ -276,13 +276,13 @@ func (p *progress) chosen(m *learner.Model) {
 	}
 }
 
-// foretell says about how long something takes at most, as far as that is known.
+// foretell says about how long something takes at most, as far as that is known and worth a word.
 func (p *progress) foretell(ctx context.Context, what string, seconds func(context.Context) (float64, error)) error {
 	if p.quiet {
 		return nil
 	}
 	most, err := seconds(ctx)
-	if err == nil && most > 0 {
+	if err == nil && most >= 1 {
 		p.say("%s takes about %s, or less", what, roughly(time.Duration(most*float64(time.Second))))
 	}
 	return err
