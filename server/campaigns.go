@@ -13,7 +13,6 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/wire"
@@ -138,7 +137,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 		}
 		settings.Lease = campaign.Duration(lease)
 	}
-	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID, Lenient: true, Kinds: map[string]dataset.Kind{}}, in.Targets))
+	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID}, in.Targets))
 	if err != nil {
 		return nil, err
 	}

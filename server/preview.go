@@ -63,7 +63,7 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	ID      string   `query:"id" maxLength:"1000" doc:"column that names the rows"`
 }) (*output[Preview], error) {
 	begin := time.Now()
-	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID, Lenient: true, Kinds: map[string]dataset.Kind{}}, in.Targets))
+	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID}, in.Targets))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/campaign"
@@ -46,11 +47,8 @@ func (s TextStyle) apply(o *source.Options) {
 
 // labelled declares the columns of labels.
 func labelled(o source.Options, targets []string) source.Options {
-	is := map[string]bool{}
-	for _, name := range targets {
-		o.Kinds[name], is[name] = dataset.KindNumeric, true
-	}
-	o.Label = func(column string) bool { return is[column] }
+	o.Label = func(column string) bool { return slices.Contains(targets, column) }
+	o.KindOf = func(column string) (dataset.Kind, bool) { return dataset.KindNumeric, o.Label(column) } // the table may lack it
 	return o
 }
 

@@ -109,7 +109,7 @@ func TestAudit(t *testing.T) {
 		return made.Targets[0]
 	}
 	y := found()
-	if worst := y.Findings[0]; y.Answer != "1 label of 90 looks wrong, with p-values of at most 0.05." || worst.ID != "s17" || worst.Row != 17 || worst.P == nil || worst.Changed || y.Findings[19].P != nil {
+	if worst := y.Findings[0]; y.Answer != "1 label of 90 looks wrong, with a p-value of at most 0.05." || worst.ID != "s17" || worst.Row != 17 || worst.P == nil || worst.Changed || y.Findings[19].P != nil {
 		t.Errorf("found %+v", y)
 	}
 	must[Told](t, v, "owner", "POST", "/v1/campaigns/small/corrections", map[string]any{"rows": []any{map[string]any{"id": "s17", "values": map[string]float64{"y": 1}}}})
