@@ -217,7 +217,7 @@ func TestPerCost(t *testing.T) {
 		t.Errorf("k-means++ per cost: %v", err)
 	}
 	r.CostColumn, r.Spec = "x", spec.MustParse("lcmd-tp:linear") // has zeros
-	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), `column "x", row 0 (from 0): with PerCost a cost must be positive`) {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), `column "x", line 2: with PerCost a cost must be positive`) {
 		t.Errorf("a cost of zero: %v", err)
 	}
 }
