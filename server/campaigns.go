@@ -90,7 +90,7 @@ func statusOf(name string, state *campaign.State) Campaign {
 // Upload is the body of a request that uploads a table. It is read as a stream.
 type Upload struct {
 	Format string   `query:"format" enum:"csv,tsv,jsonl,parquet,xlsx" doc:"format of the table; by default its content tells"`
-	Ignore []string `query:"ignore,explode" maxItems:"10000" doc:"columns to skip"`
+	Ignore []string `query:"ignore,explode" maxItems:"1000" doc:"columns to skip"`
 	TextStyle
 
 	body io.Reader
