@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -101,7 +100,7 @@ func plantEach(t *testing.T, name string, r *dataset.Regression, kind learner.Ki
 func loaded(t *testing.T, name, dir string) *dataset.Regression {
 	t.Helper()
 	if *auditTables {
-		x, y := golden.Table(t, filepath.Join(dir, "tables", name+".csv.gz"))
+		x, y := golden.Table(t, name)
 		return &dataset.Regression{X: x, Y: y}
 	}
 	r, err := sets.Load(t.Context(), name, dir)

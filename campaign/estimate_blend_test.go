@@ -1,12 +1,9 @@
 package campaign_test
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -28,21 +25,9 @@ type replayedTable struct {
 const startRows, replayedRows, replayedAsks = 32, 1500, 5
 
 // readReplayed reads numbers without a header, the label last, in random order.
-func readReplayed(t *testing.T, path string, seed uint64) replayedTable {
+func readReplayed(t *testing.T, name string, seed uint64) replayedTable {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(unzipped).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := golden.Records(t, "tables", name+".csv.gz")
 	width := len(lines[0])
 	ids, columns := dataset.NewText("id"), make([]*dataset.Numeric, width)
 	for j := range columns {
@@ -82,7 +67,7 @@ func TestSoakErrorsOfBlends(t *testing.T) {
 		held, all, ratios := 0, 0, 0.0
 		for _, name := range []string{"concrete", "energy", "airfoil", "wine", "housing"} {
 			for seed := range uint64(2) {
-				for _, r := range replayErrors(t, kind, readReplayed(t, filepath.Join(golden.Data(t), "tables", name+".csv.gz"), seed), seed) {
+				for _, r := range replayErrors(t, kind, readReplayed(t, name, seed), seed) {
 					if all++; r.estimate.Low <= r.truth && r.truth <= r.estimate.High {
 						held++
 					}

@@ -188,7 +188,7 @@ func readRecordings(t *testing.T, dir string) map[string][]*Recording {
 // TestSoakStop judges the default stop rule, and others, and forecasts by the recordings of TestSoakRecordCampaigns, and prints
 // the tables of docs/campaign-figures.md.
 //
-//	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakStop -v -record-dir /tmp/recordings
+//	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakStop -v -record-dir recordings
 func TestSoakStop(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" || *RecordDir == "" {
 		t.Skip("needs recordings: -record-dir")

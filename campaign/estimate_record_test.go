@@ -1,8 +1,6 @@
 package campaign_test
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"math"
@@ -20,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/plausible"
 )
 
@@ -46,56 +45,27 @@ type knownTable struct {
 // readKnown reads one of the twenty tables.
 func readKnown(t *testing.T, name string, seed uint64) knownTable {
 	t.Helper()
-	var all knownTable
+	var x matrix.Dense[float32]
+	var y []float64
 	switch name {
 	case "fried", "protein", "diamonds", "sgemm":
 		data, err := sets.Load(t.Context(), name, golden.Data(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, y := range data.Y {
-			row := make([]float64, data.X.Cols)
-			for j, v := range data.X.Row(i) {
-				row[j] = float64(v)
-			}
-			all.inputs, all.labels = append(all.inputs, row), append(all.labels, y)
-		}
+		x, y = data.X, data.Y
 	default:
-		all = readNumbers(t, filepath.Join(golden.Data(t), "tables", name+".csv.gz"))
+		x, y = golden.Table(t, name)
 	}
 	var some knownTable
-	for _, at := range rng.New(seed, "recorded").Perm(len(all.labels))[:min(recordRows+recordTest, len(all.labels))] {
-		some.inputs, some.labels = append(some.inputs, all.inputs[at]), append(some.labels, all.labels[at])
+	for _, at := range rng.New(seed, "recorded").Perm(len(y))[:min(recordRows+recordTest, len(y))] {
+		row := make([]float64, x.Cols)
+		for j, v := range x.Row(at) {
+			row[j] = float64(v)
+		}
+		some.inputs, some.labels = append(some.inputs, row), append(some.labels, y[at])
 	}
 	return some
-}
-
-// readNumbers reads numbers without a header, the label last.
-func readNumbers(t *testing.T, path string) (all knownTable) {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(unzipped).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range lines {
-		row := make([]float64, len(line))
-		for j, text := range line {
-			if row[j], err = strconv.ParseFloat(text, 64); err != nil {
-				t.Fatal(err)
-			}
-		}
-		all.inputs, all.labels = append(all.inputs, row[:len(row)-1]), append(all.labels, row[len(row)-1])
-	}
-	return all
 }
 
 // withSlips returns the labels as they are told: some with a factor of 10, 100 or 0.1 or the wrong sign.
@@ -211,7 +181,7 @@ func (r *recorder) ask(t *testing.T) {
 // TestSoakRecordCampaigns runs campaigns on twenty tables and keeps what they recorded, so that TestSoakStop can judge
 // stop rules and forecasts in seconds. A campaign that the folder has is not run again.
 //
-//	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakRecordCampaigns -timeout 4h -record-dir /tmp/recordings
+//	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakRecordCampaigns -timeout 4h -record-dir recordings
 func TestSoakRecordCampaigns(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" || *campaign.RecordDir == "" {
 		t.Skip("takes an hour or more, and a folder: -record-dir")

@@ -3,14 +3,12 @@ package campaign_test
 import (
 	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
-	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/learner"
 )
 
@@ -30,7 +28,7 @@ func TestSoakIntervals(t *testing.T) {
 	all, outside, sum := 0, 0, 0.0
 	for _, name := range strings.Split(*intervalTables, ",") {
 		for seed := range *intervalSeeds {
-			table := readReplayed(t, filepath.Join(golden.Data(t), "tables", name+".csv.gz"), seed)
+			table := readReplayed(t, name, seed)
 			coverage, how := replayIntervals(t, learner.Kind(*intervalKind), table, seed)
 			t.Logf("%s, seed %d: %.3f; %s", name, seed, coverage, how)
 			sum += coverage

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -160,26 +159,19 @@ func measure(t *testing.T, kind string, x matrix.Dense[float32], y []float64, e 
 // largeSets are the real ones among the data sets.
 var largeSets = []string{"fried", "protein", "diamonds", "sgemm"}
 
-func realTables(t *testing.T) (names []string) {
+func realTables(t *testing.T) []string {
 	t.Helper()
 	if *tablesFlag != "all" {
 		return strings.Split(*tablesFlag, ",")
 	}
-	files, err := filepath.Glob(filepath.Join(golden.Data(t), "tables", "*.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".csv.gz"))
-	}
-	return append(names, largeSets...)
+	return append(golden.Tables(t), largeSets...)
 }
 
 // realTable returns a table. Its encoder is nil if all columns are numbers.
 func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *dataset.Encoder) {
 	t.Helper()
 	if !slices.Contains(largeSets, name) {
-		x, y := golden.Table(t, filepath.Join(golden.Data(t), "tables", name+".csv.gz"))
+		x, y := golden.Table(t, name)
 		return x, y, nil
 	}
 	r, err := sets.Load(t.Context(), name, golden.Data(t))

@@ -3,7 +3,6 @@ package trees
 import (
 	"context"
 	"math"
-	"path/filepath"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
@@ -25,11 +24,10 @@ var references = []struct {
 // TestLevelWithOthers checks that the geometric mean of the errors is at most 3 % above
 // theirs.
 func TestLevelWithOthers(t *testing.T) {
-	dir := filepath.Join(golden.Data(t), "tables")
 	ctx := context.Background()
 	boosting, extra := 0.0, 0.0
 	for _, r := range references {
-		x, y := golden.Table(t, filepath.Join(dir, r.table+".csv.gz"))
+		x, y := golden.Table(t, r.table)
 		d := Data{Inputs: x, Labels: y}
 		train, test := part(d, 0, 200), part(d, 200, min(1200, len(d.Labels)))
 		b := rmse(predict(t, must(FitBoosting(ctx, train, BoostingConfig{}, 0))(t), test.Inputs), test.Labels)

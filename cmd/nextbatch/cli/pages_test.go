@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"compress/gzip"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -202,19 +201,7 @@ func diamondPages(t *testing.T) (list []page) {
 // diamonds is a table of diamonds with an id, in which the first so many have a price.
 func diamonds(t *testing.T, priced int) string {
 	t.Helper()
-	file, err := os.Open(filepath.Join(golden.Data(t), "diamonds.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := csv.NewReader(unzipped).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := golden.Records(t, "diamonds.csv.gz")
 	price := slices.Index(records[0], "price")
 	var b strings.Builder
 	b.WriteString("id," + strings.Join(records[0], ",") + "\n")
