@@ -8,6 +8,9 @@ SPEED  = go run ./cmd/speed $(if $(SECTION),-section $(SECTION))
 # The generator of the assembly is a module of its own, which ./... leaves out.
 GENERATOR := internal/simd/gen
 
+# So is the generator of the site.
+SITE := docs/site
+
 # The programs that check the project are a module of their own, too.
 TOOL := go -C '$(CURDIR)/.ci/tools' tool -n
 
@@ -48,12 +51,18 @@ bench: ## Measure this machine's ceilings and every operation against them; SECT
 bench-json: ## The same as JSON lines; call it with make -s so that nothing else is printed.
 	@$(SPEED) -json
 
+.PHONY: bench-answers
+bench-answers: ## Measure how long people wait: for help, a plan, the status of a campaign, the page of a service with a million rows.
+	CGO_ENABLED=0 go build -o bin/nextbatch ./cmd/nextbatch
+	go run ./cmd/speed -answers bin/nextbatch
+
 .PHONY: lint
 lint: format workflows ## gofmt, go vet, staticcheck, functions that nothing reaches, how many are compiled again and again, and the workflows of GitHub.
 	go vet ./...
 	go vet -tags noasm ./internal/...
 	go vet -tags network64 ./network
-	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
+	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && \
+	for module in $(GENERATOR) $(SITE); do (cd $$module && go vet ./... && $$staticcheck ./...) || exit; done
 	.ci/deadcode
 	.ci/instances
 
@@ -103,6 +112,25 @@ picture: ## Draw docs/demo.png, the picture in the README, again.
 page-pictures: ## Draw docs/page-*.png, the pages that commands write, from real data; needs chromium and ../shared.
 	NEXTBATCH_REQUIRE_CHROMIUM=1 NEXTBATCH_REQUIRE_SHARED=1 go test ./cmd/nextbatch/cli -count=1 -run '^TestPictures$$' -timeout 30m -pictures '$(CURDIR)/docs'
 
+.PHONY: site
+site: ## Build the documentation as a site into dist/site, and check its links; needs Python. Open dist/site/index.html to see it.
+	programs=$$(mktemp -d) && trap 'rm -rf "$$programs"' EXIT && \
+	CGO_ENABLED=0 go build -o "$$programs/nextbatch" ./cmd/nextbatch && go -C $(SITE) build -o "$$programs/site" . && \
+	"$$programs/site" -root . -program "$$programs/nextbatch" -out '$(DIST)/site'
+
+.PHONY: site-test
+site-test: site ## Build the site, twice with the same bytes, and test its generator and, where there is chromium, its pages.
+	go -C $(SITE) test ./...
+	$(MAKE) site DIST=$(DIST)/again
+	diff -r $(DIST)/site $(DIST)/again/site
+	rm -r $(DIST)/again
+	go test ./cmd/nextbatch/cli -count=1 -run '^TestSite' -timeout 30m -site '$(abspath $(DIST))/site'
+
+.PHONY: site-pictures
+site-pictures: site ## Draw pages of the site into dist/site-pictures, in light, dark and 390 px, to look at; needs chromium.
+	mkdir -p $(DIST)/site-pictures
+	NEXTBATCH_REQUIRE_CHROMIUM=1 go test ./cmd/nextbatch/cli -count=1 -run '^TestSitePictures$$' -site '$(abspath $(DIST))/site' -pictures '$(abspath $(DIST))/site-pictures'
+
 .PHONY: install
 install: ## Install the static binary into Go's bin folder and, on Linux, nextbatch-hpc, which uses GPUs and MPI.
 	CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' ./cmd/nextbatch $(if $(filter linux,$(shell go env GOOS)),./cmd/nextbatch-hpc)
@@ -125,6 +153,30 @@ VERSION = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' version.go)
 tagged: ## Fail unless this is a clean checkout of the tag of the version in version.go, which a release is made from.
 	@test -z "$$(git status --porcelain)" || { echo "there are uncommitted files" >&2; exit 1; }
 	@git tag --points-at HEAD | grep -qxF 'v$(VERSION)' || { echo "this commit does not have the tag v$(VERSION)" >&2; exit 1; }
+
+# A folder of this version, so that nothing else in dist becomes part of the release.
+FILES = $(DIST)/nextbatch-$(VERSION)
+
+.PHONY: release
+release: tagged release-dry ## Make a release from a clean checkout of its tag, in dist/nextbatch-VERSION; needs python3 and buildah.
+
+.PHONY: release-dry
+release-dry: ## The same without a tag; RELEASES=linux/amd64 is enough to try it.
+	rm -rf '$(FILES)' && mkdir -p '$(DIST)'
+	CGO_ENABLED=0 go run ./.ci/release '$(FILES)' $(RELEASES)
+
+.PHONY: release-twice
+release-twice: ## Make a release of the last commit twice, in two clones, and compare all bytes; compiles everything twice.
+	FRESH=1 .ci/release-twice $(RELEASES)
+
+.PHONY: push
+push: ## Copy the image of a release to a registry, such as REGISTRY=docker://ghcr.io/nextbatch/nextbatch, and print its digest; needs skopeo.
+	@skopeo copy --quiet --all --digestfile '$(FILES).digest' 'oci-archive:$(FILES)/nextbatch-$(VERSION)-image.tar:$(VERSION)' '$(REGISTRY):$(VERSION)'
+	@echo "digest=$$(cat '$(FILES).digest')"
+
+.PHONY: released
+released: ## Write the files of this version to testdata/released, which every later version must read, and compare all that states the version.
+	CGO_ENABLED=0 go test ./cmd/nextbatch/cli -count=1 -run '^TestReleasedFiles$$|Version' -write-released
 
 .PHONY: notes
 notes: ## Print the notes of the newest version, from CHANGELOG.md; call it with make -s.

@@ -3,6 +3,7 @@ package nextbatch
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/conformal"
@@ -19,6 +20,7 @@ type DoubtfulLabel struct {
 	Target string `json:"target,omitempty"` // of several
 	Value  Float  `json:"value"`
 	plausible.Doubt
+	LeftOut bool `json:"left_out,omitempty"` // the model was fitted without it
 }
 
 // String names the row and says why its label is doubtful.
@@ -31,8 +33,9 @@ func (d DoubtfulLabel) String() string {
 }
 
 // DoubtfulWarning is a line about labels that a table came with and that should get a second look, and the command that
-// examines them; empty if there are none.
+// examines them; empty if there are none. Labels that were left out of the fit have a line of their own (LeftOutNotes).
 func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(d DoubtfulLabel) bool { return d.LeftOut })
 	if len(list) == 0 {
 		return ""
 	}
@@ -48,6 +51,31 @@ func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 		words.Count(len(list), "label looks", "labels look"), strings.Join(named, " | "), audit)
 }
 
+// LeftOutNotes says which labels of rows a model was fitted without, and what is doubtful about them. The function name returns
+// the id of a row of the table.
+func LeftOutNotes(r *tables.Rows, m *learner.Model, doubtful []DoubtfulLabel, name func(row int) string) (notes []string) {
+	for k, target := range r.Targets {
+		aside := func(row int) string {
+			for _, d := range doubtful {
+				if d.Row == r.TrainRows[row] && (d.Target == "" || d.Target == target) {
+					return d.aside()
+				}
+			}
+			return ""
+		}
+		notes = append(notes, m.Target(k).LeftOutNotes(func(row int) string { return name(r.TrainRows[row]) }, aside)...)
+	}
+	return notes
+}
+
+// aside says in passing that the label is doubtful.
+func (d DoubtfulLabel) aside() string {
+	if d.Slip == "" {
+		return "which looks like a slip"
+	}
+	return "which looks like a slip (" + d.Slip + ")"
+}
+
 // DoubtfulLabels examines the labels that rows came with. Each is compared with what the model predicted for it before it
 // had learnt from it, where there is such a prediction, and with the other labels. The model was fitted to the rows, or loaded; without one
 // (nil), and with one that was loaded, the labels alone decide. The function name returns the id of a row of the table.
@@ -57,7 +85,9 @@ func DoubtfulLabels(r *tables.Rows, m *learner.Model, name func(row int) string)
 			target = ""
 		}
 		var held map[int]*plausible.Expected
+		var left []learner.LeftOut
 		if m != nil {
+			left = m.Target(k).LeftOut()
 			held = heldOut(m.Target(k), func(row int) float64 { return r.Labels.At(row, k) })
 		}
 		rows, labels := r.Labelled(k)
@@ -67,7 +97,8 @@ func DoubtfulLabels(r *tables.Rows, m *learner.Model, name func(row int) string)
 		}
 		for i, doubt := range plausible.Among(known) {
 			if doubt != nil {
-				list = append(list, DoubtfulLabel{known[i].Row, r.TrainRows[rows[i]], target, Float(labels[i]), *doubt})
+				leftOut := slices.ContainsFunc(left, func(l learner.LeftOut) bool { return l.Row == rows[i] })
+				list = append(list, DoubtfulLabel{known[i].Row, r.TrainRows[rows[i]], target, Float(labels[i]), *doubt, leftOut})
 			}
 		}
 	}

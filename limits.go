@@ -1,7 +1,7 @@
 package nextbatch
 
 // The constraints on a batch: rows that must, or may not, be in it, rows that are out being labelled, costs and
-// groups.
+// groups. Values that rows share, and conflicts, are in limits_batch.go, measurements in replicates.go.
 
 import (
 	"cmp"
@@ -36,6 +36,9 @@ func (p *Plan) constrain() error {
 	if err := p.require(byName, len(labelled)); err != nil {
 		return err
 	}
+	if err := p.drawRepeats(); err != nil {
+		return err
+	}
 	if !p.openEnded && len(r.Must) > r.Batch {
 		return refuse("%s names %d rows, but the batch has only %d", r.named("Must"), len(r.Must), r.Batch)
 	}
@@ -49,7 +52,13 @@ func (p *Plan) constrain() error {
 			return err
 		}
 	}
-	return p.checkMust()
+	if err := p.setSame(c); err != nil {
+		return err
+	}
+	if err := p.checkMust(); err != nil {
+		return err
+	}
+	return p.checkConflict()
 }
 
 // limits describes the constraints on the batch.
@@ -61,9 +70,7 @@ func (p *Plan) limits() []string {
 	if r.PerCost {
 		list = append(list, fmt.Sprintf("scores are divided by the costs in column %q", r.CostColumn))
 	}
-	if r.GroupColumn != "" {
-		list = append(list, fmt.Sprintf("at most %s of each group in column %q", words.Count(r.PerGroup, "row", "rows"), r.GroupColumn))
-	}
+	list = append(list, p.batchLimits()...)
 	if n := len(r.Must); n > 0 {
 		list = append(list, fmt.Sprintf("%s in the batch", words.Count(n, "row must be", "rows must be")))
 	}
@@ -292,11 +299,13 @@ func (p *Plan) setCosts(c *selection.Constraints) error {
 			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: problem}
 			return &DataError{r.TableNames.At(r.pool(), err)}
 		}
-		c.Cost = append(c.Cost, v)
+		c.Cost = append(c.Cost, v*float64(r.replicates()))
 	}
 	c.PerCost = r.PerCost
 	if r.Budget != nil {
-		c.Budget = *r.Budget
+		if c.Budget = *r.Budget - p.repeated; c.Budget < 0 {
+			return refuse("%s is %.12g, and the labelled rows that %s measures again cost %.12g", r.named("Budget"), *r.Budget, r.named("ReplicateShare"), p.repeated)
+		}
 	} else {
 		for _, v := range c.Cost {
 			c.Budget += v // it never ends the batch
@@ -338,7 +347,7 @@ func (r *Request) mostRows() int {
 	for row := range costs.Len() {
 		if v := costs.Float(row); v >= 0 {
 			rows = append(rows, len(c.Cost))
-			c.Cost = append(c.Cost, v)
+			c.Cost = append(c.Cost, v*float64(r.replicates()))
 		}
 	}
 	cheapest(rows, c.Cost)
@@ -363,7 +372,11 @@ func (p *Plan) setGroups(c *selection.Constraints) error {
 		}
 		c.Group = append(c.Group, number[name])
 	}
-	c.PerGroup = r.PerGroup
+	c.PerGroup, c.MinPerGroup, c.MaxGroups = r.PerGroup, r.MinPerGroup, r.MaxGroups
+	if c.PerGroup == 0 && c.MinPerGroup == 0 && c.MaxGroups == 0 { // plates alone keep groups apart
+		c.Group = nil
+		return nil
+	}
 	if unnamed > 0 {
 		p.warn("%s: %s no group in column %q; all such rows together count as one group", r.tableName(r.pool(), "pool"), words.Count(unnamed, "candidate has", "candidates have"), r.GroupColumn)
 	}
@@ -410,7 +423,7 @@ func (p *Plan) checkMust() error {
 	}
 	inGroup := map[int]int{}
 	for i, row := range c.Require {
-		if c.Group != nil {
+		if c.PerGroup > 0 {
 			group := c.Group[row]
 			if inGroup[group]++; inGroup[group] > c.PerGroup {
 				return refuse("%s: row %q is number %d of its group in column %q, but %s is %d", r.named("Must"), r.Must[i], inGroup[group], r.GroupColumn, r.named("PerGroup"), c.PerGroup)

@@ -202,7 +202,7 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 			return err
 		}
 	}
-	most := forecast.SampleRows
+	most := p.Pool
 	if own := sample.ensemble(); own != nil {
 		most = forecast.SamplePool(own[0].Architecture(), p.Inputs)
 	}
@@ -245,7 +245,7 @@ func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 	defer func() { p.Rows = all }()
 	begin := time.Now()
 	var err error
-	if p.model, err = p.fit(ctx, o); p.model == nil {
+	if p.model, err = p.fit(ctx, learner.Options{Network: o}); p.model == nil {
 		return 0, err
 	}
 	taken := time.Since(begin).Seconds()
@@ -259,15 +259,18 @@ func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 	}
 	if p.Networks > 1 {
 		o.Config.Training.Epochs, o.Members, o.Progress = 1, p.Networks, nil
-		if p.model, err = p.fit(ctx, o); p.model == nil {
+		if p.model, err = p.fit(ctx, learner.Options{Network: o}); p.model == nil {
 			return 0, err
 		}
 	}
 	return Float(taken) * Float(p.Networks), nil
 }
 
-// sampleLabels is how many labelled rows a blend is measured on.
-const sampleLabels = 128
+// A blend is measured on this many labelled rows, with networks for one fold that are trained for this many epochs.
+const (
+	sampleLabels = 64
+	sampleEpochs = 32
+)
 
 // measureBlend fits a blend to some of the labelled rows, and leaves it to select with. The time of each learner grows
 // in its own way.
@@ -280,8 +283,10 @@ func (p *Plan) measureBlend(ctx context.Context) (Float, error) {
 	var watch learner.Stopwatch
 	p.request.Fitting = watch.Shown
 	config, rows := p.request.Network, p.Rows.Train.Rows
+	p.request.Network.Training.Epochs = min(sampleEpochs, config.WithDefaults().Training.Epochs)
+	sample := p.request.Network
 	var err error
-	if p.model, err = p.fit(ctx, network.Options{Config: config, Members: p.request.Members}); p.model == nil {
+	if p.model, err = p.fit(ctx, learner.Options{Network: network.Options{Config: sample, Members: p.request.Members}, NetworkFolds: 1}); p.model == nil {
 		return 0, err
 	}
 	watch.Stop()
@@ -289,8 +294,8 @@ func (p *Plan) measureBlend(ctx context.Context) (Float, error) {
 	if err := p.fitKernel(ctx); err != nil {
 		return 0, err
 	}
-	kernel := time.Since(begin).Seconds() * config.Work(p.Inputs, p.Labelled, 0) / config.Work(p.Inputs, rows, 0)
-	return Float(watch.Forecast(config, p.Inputs, rows, p.Labelled) + kernel), nil
+	kernel := time.Since(begin).Seconds() * config.Work(p.Inputs, p.Labelled, 0) / sample.Work(p.Inputs, rows, 0)
+	return Float(watch.Forecast(sample, config, p.Inputs, rows, p.Labelled) + kernel), nil
 }
 
 // measureSelection picks from the first rows of the pool, without constraints.

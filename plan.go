@@ -24,18 +24,19 @@ import (
 // use a plan.
 type Plan struct {
 	Spec     string         `json:"spec"`
-	Labelled int            `json:"labelled"`          // rows
-	Pool     int            `json:"pool"`              // candidates
-	Pending  int            `json:"pending"`           // candidates that are out being labelled
-	Batch    int            `json:"batch"`             // rows to pick
-	Networks int            `json:"networks"`          // to train
-	Learner  learner.Kind   `json:"learner,omitempty"` // of the blend to fit; empty if networks alone are trained, or nothing
-	Inputs   int            `json:"inputs"`            // columns after encoding, or features
-	Numeric  []string       `json:"numeric"`           // columns that are inputs as they are
-	OneHot   map[string]int `json:"one_hot"`           // levels of each encoded column
-	Dates    []string       `json:"dates"`             // columns of dates and times of day, which become numbers and cycles
-	Imputed  []string       `json:"imputed"`           // columns with missing values, which an input or a level of its own marks
-	Dropped  []string       `json:"dropped"`           // columns that are not used
+	Labelled int            `json:"labelled"`               // rows
+	Pool     int            `json:"pool"`                   // candidates
+	Pending  int            `json:"pending"`                // candidates that are out being labelled
+	Batch    int            `json:"batch"`                  // rows to pick
+	Lines    int            `json:"measurements,omitempty"` // lines of the batch, with replicates and repeats; 0 if they are the rows
+	Networks int            `json:"networks"`               // to train
+	Learner  learner.Kind   `json:"learner,omitempty"`      // of the blend to fit; empty if networks alone are trained, or nothing
+	Inputs   int            `json:"inputs"`                 // columns after encoding, or features
+	Numeric  []string       `json:"numeric"`                // columns that are inputs as they are
+	OneHot   map[string]int `json:"one_hot"`                // levels of each encoded column
+	Dates    []string       `json:"dates"`                  // columns of dates and times of day, which become numbers and cycles
+	Imputed  []string       `json:"imputed"`                // columns with missing values, which an input or a level of its own marks
+	Dropped  []string       `json:"dropped"`                // columns that are not used
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
 	File      int64    `json:"file,omitempty"`    // bytes of the features, and of the inputs, in files, if they exceed memory
@@ -49,9 +50,12 @@ type Plan struct {
 	Rows *tables.Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
 
 	request   Request
-	problem   Problem // without models, and not scaled, before Train
-	poolRows  []int   // row i of the pool is this row of the input
-	openEnded bool    // the batch has as many rows as fit into the budget
+	problem   Problem    // without models, and not scaled, before Train
+	poolRows  []int      // row i of the pool is this row of the input
+	openEnded bool       // the batch has as many rows as fit into the budget
+	shared    [][]string // the values of Same, by number
+	repeats   []int      // labelled rows that the batch measures once more, as rows of their table
+	repeated  float64    // what these cost
 	model     *learner.Model
 	networks  network.Ensemble // for the kernel, where the model is a blend that has too few
 	trained   bool
@@ -153,7 +157,7 @@ func (p *Plan) Train(ctx context.Context) error {
 		if p.Learner.Blends() {
 			members = p.request.Members // of each fold
 		}
-		if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network, Members: members, Progress: p.request.Epoch}); p.model == nil {
+		if p.model, err = p.fit(ctx, learner.Options{Network: network.Options{Config: p.request.Network, Members: members, Progress: p.request.Epoch}}); p.model == nil {
 			return err
 		}
 		p.warnOf(err)
@@ -196,7 +200,7 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 	o := network.Options{Config: p.request.Network, Members: need, Progress: p.request.Epoch, Scaling: new(p.model.Scaling())}
 	alone := *p
 	alone.request.Learner = learner.NetworkAlone
-	m, err := alone.fit(ctx, o)
+	m, err := alone.fit(ctx, learner.Options{Network: o})
 	if m == nil {
 		return err
 	}
@@ -206,8 +210,9 @@ func (p *Plan) fitKernel(ctx context.Context) error {
 }
 
 // fit fits a model. If some networks diverged, it returns both a model and an error.
-func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, error) {
-	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
+func (p *Plan) fit(ctx context.Context, o learner.Options) (*learner.Model, error) {
+	o.Network.Trainer, o.Network.Columns, o.Network.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
+	o.Kind, o.Others, o.Shown = p.request.Learner, p.given(), p.request.Fitting
 	sample := Sample(p.Rows)
 	if p.request.Random != nil {
 		sample.Random = make([]bool, len(p.Rows.TrainRows))
@@ -215,7 +220,7 @@ func (p *Plan) fit(ctx context.Context, o network.Options) (*learner.Model, erro
 			sample.Random[i] = p.request.Random[row]
 		}
 	}
-	model, err := learner.Fit(ctx, sample, learner.Options{Kind: p.request.Learner, Network: o, Others: p.given(), Shown: p.request.Fitting})
+	model, err := learner.Fit(ctx, sample, o)
 	switch {
 	case model != nil:
 		return model, err
@@ -274,10 +279,9 @@ func (p *Plan) warnOf(err error) {
 
 // warnOfLearners warns of what went wrong with candidates of a blend.
 func (p *Plan) warnOfLearners() {
+	p.Warnings = append(p.Warnings, LeftOutNotes(p.Rows, p.model, p.Doubtful(), p.ids(p.request.train()).Name)...)
 	for k := range p.model.Targets() {
-		one := p.model.Target(k)
-		p.Warnings = append(p.Warnings, one.LeftOutNotes(func(row int) string { return p.Name(selection.TrainSet, row) })...)
-		for _, note := range one.Notes() {
+		for _, note := range p.model.Target(k).Notes() {
 			if !slices.Contains(p.Warnings, note) { // networks are common to all targets
 				p.Warnings = append(p.Warnings, note)
 			}
@@ -310,12 +314,15 @@ func (p *Plan) scale(ctx context.Context) error {
 
 func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 	batch, err := Select(ctx, p.request.Spec, problem)
+	conflict := (*selection.ConflictError)(nil)
 	wrong := (*selection.ProblemError)(nil)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return batch, err
 	case errors.As(err, new(*selection.DeviceError)):
 		return nil, err
+	case errors.As(err, &conflict):
+		return nil, p.conflictError(conflict.Fields)
 	case errors.As(err, &wrong):
 		return nil, &RequestError{err.Error()}
 	}

@@ -2,6 +2,7 @@ package nextbatch
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
@@ -23,9 +24,11 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 	if err := r.checkInput(); err != nil {
 		return nil, err
 	}
-	openEnded := r.Batch == 0
+	openEnded, lines := r.Batch == 0, r.Batch
 	if openEnded {
 		r.Batch = r.mostRows()
+	} else {
+		r.Batch = r.picks()
 	}
 	p := &Plan{
 		Spec: r.Spec.String(), Batch: r.Batch, Networks: r.networks(),
@@ -59,6 +62,9 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 			return p, &DataError{err}
 		}
 	}
+	if r.measuresAgain() && !openEnded {
+		p.Lines = lines
+	}
 	if err := p.constrain(); err != nil {
 		return p, err
 	}
@@ -90,6 +96,9 @@ func (p *Plan) readTables(ctx context.Context) error {
 		return unusableData("%s a label and all inputs, but %s needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), p.request.modelText(), fewest, p.request.named("Spec"))
 	}
 	if p.request.fits() {
+		if err := p.request.Learner.CheckLabels(slices.Max(dataset.CountLabels(p.Rows.Labels))); err != nil && len(p.request.Given) == 0 {
+			return &DataError{err}
+		}
 		for _, wrong := range p.Rows.CheckLabels() {
 			p.warn("%s", wrong)
 		}

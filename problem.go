@@ -185,6 +185,9 @@ type Batch struct {
 	Fallbacks []selection.Fallback `json:"fallbacks"` // where the method found no row and random ones were picked
 	Removed   []selection.Removal  `json:"removed"`   // rows that a backward step removed, in that order
 
+	// Runs are the groups of rows that share a value; empty without Constraints.Same.
+	Runs []selection.Run `json:"runs,omitempty"`
+
 	// Missing is the number of rows by which the batch is smaller than requested,
 	// Short the reason; zero and empty for a full batch.
 	Missing int    `json:"missing"`
@@ -215,7 +218,12 @@ func (b *Batch) Rows() []int {
 // Reason explains in one line why pick i is in the batch. The function returns the
 // user's name of a row of train or pool.
 func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
-	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}.Reason(i, name)
+	return b.explained(0).Reason(i, name)
+}
+
+// explained is what reasons are made from, with the decimal mark of their numbers.
+func (b *Batch) explained(decimal byte) explain.Batch {
+	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical, Decimal: decimal}
 }
 
 // WithFeatures returns the problem with the user's own features, in float64, for the

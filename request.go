@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -29,6 +31,8 @@ type Request struct {
 	// Table holds labelled rows and candidates; or Train the former, Pool the
 	// latter. Without Train, there is a Model, or no row has a label yet.
 	Table, Train, Pool *dataset.Table
+	// Decimal is the decimal mark of numbers in reasons; 0 means that of the file the candidates come from.
+	Decimal byte
 	// Aims are rows of the target distribution, which the batch should represent, if it
 	// is not that of the pool.
 	Aims *dataset.Table
@@ -63,9 +67,10 @@ type Request struct {
 	Kept *kept.Features
 
 	Limits
-	Pending []string // rows that are out being labelled, by name (Problem.Pending)
-	Must    []string // rows that must be in the batch, by name
-	Exclude []string // rows that may not be picked, by name
+	Layout  plate.Layout // wells of plates for the measurements of the batch
+	Pending []string     // rows that are out being labelled, by name (Problem.Pending)
+	Must    []string     // rows that must be in the batch, by name
+	Exclude []string     // rows that may not be picked, by name
 
 	Trainer network.Trainer // nil means network.OnDevice
 	// Model is a fitted model to use instead of training one. It must know its columns.
@@ -129,15 +134,27 @@ type Choices struct {
 	Seed    uint64         `json:"seed"`              // of methods; that of networks is in Network
 }
 
-// Limits are what a batch may cost, and how many rows of a group it may have. Requests and the
-// settings of a campaign have them.
+// Limits are conditions on the batch as a whole: what it may cost, how many rows of a group it may have, which rows share
+// a value, and what is measured more than once. Requests and the settings of a campaign have them.
 type Limits struct {
 	CostColumn   string   `json:"cost_column,omitempty"`
 	Budget       *float64 `json:"budget,omitempty"`   // most that one batch may cost; needs CostColumn
 	PerCost      bool     `json:"per_cost,omitempty"` // divide the scores of rows by their costs; needs CostColumn
 	GroupColumn  string   `json:"group_column,omitempty"`
-	PerGroup     int      `json:"per_group,omitempty"`      // most rows of any group in one batch; goes with GroupColumn
+	PerGroup     int      `json:"per_group,omitempty"`      // most rows of any group in one batch; needs GroupColumn
+	MinPerGroup  int      `json:"min_per_group,omitempty"`  // fewest rows of every group with candidates or, with MaxGroups, of each group in the batch
+	MaxGroups    int      `json:"at_most_groups,omitempty"` // most groups that one batch has rows of
 	GroupIsInput bool     `json:"group_is_input,omitempty"` // the groups are learnt from, too
+
+	// Same are columns whose values all rows of a run share. A batch is Runs runs of equally many rows (one more in
+	// the first ones, if the number does not divide the batch); 0 means one run.
+	Same []string `json:"same,omitempty"`
+	Runs int      `json:"runs,omitempty"`
+
+	// Replicates is how often each pick is measured: a batch of 96 with three replicates has 32 rows. ReplicateShare
+	// is the share of the batch that measures labelled rows once more. The size of the batch and the budget count measurements.
+	Replicates     int     `json:"replicates,omitempty"` // 0 means once
+	ReplicateShare float64 `json:"replicate_share,omitempty"`
 }
 
 // RequestError reports a request that contradicts itself or cannot be met.
@@ -172,6 +189,9 @@ func (r *Request) pool() *dataset.Table {
 	}
 	return r.Pool
 }
+
+// decimal is the decimal mark of numbers in reasons.
+func (r *Request) decimal() byte { return cmp.Or(r.Decimal, r.pool().Origin().Decimal) }
 
 func (r *Request) train() *dataset.Table {
 	if r.Table != nil {
@@ -253,20 +273,22 @@ func (r Request) Check() error {
 		return refuse("%s needs %s", r.named("PerCost"), r.named("CostColumn"))
 	case r.GroupIsInput && r.GroupColumn == "":
 		return refuse("%s needs %s", r.named("GroupIsInput"), r.named("GroupColumn"))
-	case (r.GroupColumn != "") != (r.PerGroup != 0):
-		return refuse("%s and %s go together", r.named("GroupColumn"), r.named("PerGroup"))
-	case r.PerGroup < 0:
-		return refuse("%s must be at least 1", r.named("PerGroup"))
 	case r.Model != nil && r.Foreign != nil:
 		return refuse("%s and a network from elsewhere exclude each other", r.named("Model"))
-	case r.OwnFeatures && (r.Model != nil || r.Foreign != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || len(r.TargetColumns) > 0):
-		return refuse("features have no columns and need no network: leave out %s, %s, %s, %s and %s",
-			r.named("Model"), r.named("IDColumn"), r.named("TargetColumns"), r.named("CostColumn"), r.named("GroupColumn"))
+	case r.OwnFeatures && (r.Model != nil || r.Foreign != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || len(r.Same) > 0 || r.ReplicateShare != 0 || len(r.TargetColumns) > 0):
+		return refuse("features have no columns and need no network: leave out %s, %s, %s, %s, %s, %s and %s",
+			r.named("Model"), r.named("IDColumn"), r.named("TargetColumns"), r.named("CostColumn"), r.named("GroupColumn"), r.named("Same"), r.named("ReplicateShare"))
+	}
+	if err := r.Limits.check(&r); err != nil {
+		return err
 	}
 	if len(r.TargetColumns) > 0 || r.Model == nil { // a model has targets of its own
 		if err := tables.CheckTargets(r.TargetColumns, r.Weights); err != nil {
 			return &RequestError{err.Error()}
 		}
+	}
+	if _, err := r.Layout.Parse(r.named); err != nil {
+		return &RequestError{err.Error()}
 	}
 	if err := s.Validate(); err != nil {
 		return err
@@ -397,7 +419,7 @@ func (r *Request) tables() (tables.Tables, error) {
 	if !r.GroupIsInput {
 		t.NotInputs = append(t.NotInputs, r.GroupColumn)
 	}
-	for _, name := range []string{r.IDColumn, r.CostColumn, r.GroupColumn} {
+	for _, name := range append([]string{r.IDColumn, r.CostColumn, r.GroupColumn}, r.Same...) {
 		if name == "" {
 			continue
 		}

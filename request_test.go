@@ -52,7 +52,7 @@ f,25,brass,1,
 	}
 	// Output:
 	// label e: 63 times the typical distance from labelled row b, in a cluster of 2 rows; unlike b in temperature (90, there 24)
-	// label f: 1 times the typical distance from labelled row b, in a cluster of 1 row; slightly unlike b in temperature (25, there 24)
+	// label f: about the typical distance from labelled row b, in a cluster of 1 row; slightly unlike b in temperature (25, there 24)
 }
 
 // asked is a request for a batch of a small table.
@@ -151,7 +151,7 @@ func TestRequestRefuses(t *testing.T) {
 		"batch":      {func(r *nextbatch.Request) { r.Batch = 0 }, false, "Batch"},
 		"budget":     {func(r *nextbatch.Request) { r.CostColumn = "x" }, false, "CostColumn alone changes nothing"},
 		"no budget":  {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(-1.0) }, false, "not negative"},
-		"groups":     {func(r *nextbatch.Request) { r.PerGroup = 0 }, false, "GroupColumn and PerGroup"},
+		"groups":     {func(r *nextbatch.Request) { r.PerGroup = 0 }, false, "GroupColumn alone changes nothing"},
 		"features":   {func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:features") }, false, "the kernel features"},
 		"members":    {func(r *nextbatch.Request) { r.Spec, r.Members = spec.MustParse("lcmd-tp:ll>ens(3)"), 2 }, false, "Members is 2"},
 		"network":    {func(r *nextbatch.Request) { r.Network.Training.Epochs = -1 }, false, "-1 epochs"},

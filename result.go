@@ -34,6 +34,15 @@ type Result struct {
 	Coverage    Float        `json:"interval_coverage"` // the probability that an interval should contain its label
 	Intervals   *Intervals   `json:"intervals"`         // how they are computed; nil without a network
 
+	// Runs are the runs whose rows share values (Limits.Same), and Run is the number of the one that each pick belongs to,
+	// from 1. Both are empty without Same.
+	Runs []RunResult `json:"runs,omitempty"`
+	Run  []int       `json:"run,omitempty"`
+
+	// Measurements are the lines of the batch, where they are not the picks themselves: with Limits.Replicates or
+	// Limits.ReplicateShare, and with a Layout. Lines returns them in any case.
+	Measurements []Measurement `json:"measurements,omitempty"`
+
 	// Learner says what was chosen for a blend, and why; Candidates are what was tried. Both are empty for a network alone. With
 	// several targets they are those of the first.
 	Learner    string              `json:"learner,omitempty"`
@@ -88,13 +97,55 @@ func DescribeIntervals(i conformal.Intervals) Intervals { return Intervals{i, i.
 type TargetResult struct {
 	Target      string                  `json:"target"`
 	Weight      Float                   `json:"weight"`
-	Labels      int                     `json:"labels"`      // labelled rows that have a label of the target
-	Predictions []Prediction            `json:"predictions"` // as in Result
-	Intervals   Intervals               `json:"intervals"`   // how those of the predictions are computed
-	ValidRMSE   []Float                 `json:"valid_rmse"`  // as in Metrics
+	Labels      int                     `json:"labels"`        // labelled rows that have a label of the target
+	Predictions []Prediction            `json:"predictions"`   // as in Result
+	Intervals   Intervals               `json:"intervals"`     // how those of the predictions are computed
+	ValidRMSE   []Float                 `json:"valid_rmse"`    // as in Metrics
+	ValidRMSEOf string                  `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
 	Learner     string                  `json:"learner,omitempty"` // as in Result
 	Candidates  []learner.Candidate     `json:"candidates,omitempty"`
+}
+
+// RunResult is a run: a part of the batch whose rows share the values of some columns.
+type RunResult struct {
+	Values []string `json:"values"` // one for each column of Limits.Same
+	Rows   int      `json:"rows"`   // how many picks it has
+	Gain   Float    `json:"gain"`   // what the values were chosen by (package selection, Run)
+	Tried  int      `json:"tried"`  // how many values were compared
+}
+
+// Measurement is one line of a batch: a pick, which may be measured several times, or a labelled row that is measured once
+// more to learn the noise.
+type Measurement struct {
+	ID        string `json:"id"`
+	Index     int    `json:"index"`     // row of the input, from 0: of the pool's or, for a repeat, of the labelled rows'
+	Pick      int    `json:"pick"`      // where the row is in the lists of the result; -1 for a repeat
+	Replicate int    `json:"replicate"` // of this row in this batch, from 1
+	Repeat    bool   `json:"repeat,omitempty"`
+	Reason    string `json:"reason"`
+	Plate     int    `json:"plate,omitempty"` // from 1, and the well on it; 0 and empty without Request.Layout
+	Well      string `json:"well,omitempty"`
+}
+
+// Lines returns the measurements of the batch: each pick once, unless Measurements says otherwise.
+func (r *Result) Lines() []Measurement {
+	if len(r.Measurements) > 0 {
+		return r.Measurements
+	}
+	lines := make([]Measurement, len(r.IDs))
+	for i, id := range r.IDs {
+		lines[i] = Measurement{ID: id, Index: r.Indices[i], Pick: i, Replicate: 1, Reason: r.Reasons[i]}
+	}
+	return lines
+}
+
+// RunOf returns the number of the run that a line belongs to; 0 without runs, and for a repeat.
+func (r *Result) RunOf(m Measurement) int {
+	if m.Pick < 0 || len(r.Run) == 0 {
+		return 0
+	}
+	return r.Run[m.Pick]
 }
 
 // FallbackEntry is a selection.Fallback with rows of the input.
@@ -113,7 +164,7 @@ type Metrics struct {
 	Inputs    int     `json:"inputs"`     // after encoding
 	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
 	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels; with several targets, of the first
-	// ValidRMSEOf explains ValidRMSE; empty without a network.
+	// ValidRMSEOf explains ValidRMSE; empty without a model.
 	ValidRMSEOf string `json:"valid_rmse_of"`
 	// PoolRMSE estimates the error on the pool from labelled rows that were drawn at
 	// random; nil if the table does not mark them, or too few were held out.
@@ -154,9 +205,19 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	for i, pick := range batch.Picks {
 		r.IDs = append(r.IDs, p.Name(selection.PoolSet, pick.Row))
 		r.Scores = append(r.Scores, Float(pick.Score))
-		r.Reasons = append(r.Reasons, batch.Reason(i, p.Name))
+		r.Reasons = append(r.Reasons, p.runText(batch, pick.Run)+batch.explained(p.request.decimal()).Reason(i, p.Name))
+		if pick.Run > 0 {
+			r.Run = append(r.Run, pick.Run)
+		}
+	}
+	for _, run := range batch.Runs {
+		r.Runs = append(r.Runs, RunResult{p.shared[run.Value], run.Rows, Float(run.Gain), run.Tried})
 	}
 	if err := p.explain(ctx, r); err != nil {
+		return nil, err
+	}
+	p.measure(r)
+	if err := p.layOut(r); err != nil {
 		return nil, err
 	}
 	for _, f := range batch.Fallbacks {
@@ -166,17 +227,14 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 		how := p.model.Provenance()
 		r.TrainedOn = how.Device
 		r.Metrics.ValidRows = how.ValidRows
-		r.Metrics.ValidRMSE = floats(how.ValidRMSE)
-		if len(how.ValidRMSE) > 0 {
-			r.Metrics.ValidRMSEOf = ValidRMSEMeaning(p.model)
-		}
+		r.Metrics.ValidRMSE, r.Metrics.ValidRMSEOf = floats(how.ValidRMSE), ValidRMSEMeaning(p.model)
 		r.Metrics.PoolRMSE = p.poolRMSE[0]
 		r.Learner, r.Candidates = learnerText(p.model), p.model.Candidates()
 	}
 	for k := range r.Targets {
 		one := &r.Targets[k]
 		model := p.model.Target(k)
-		one.ValidRMSE, one.PoolRMSE = floats(model.Provenance().ValidRMSE), p.poolRMSE[k]
+		one.ValidRMSE, one.ValidRMSEOf, one.PoolRMSE = floats(model.Provenance().ValidRMSE), ValidRMSEMeaning(model), p.poolRMSE[k]
 		one.Learner, one.Candidates = learnerText(model), model.Candidates()
 	}
 	if costs := p.problem.Constraints.Cost; costs != nil {
@@ -184,7 +242,7 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 		for _, pick := range batch.Picks {
 			sum += costs[pick.Row]
 		}
-		r.Metrics.Cost = new(Float(sum))
+		r.Metrics.Cost = new(Float(sum + p.repeated))
 	}
 	return r, nil
 }
@@ -238,7 +296,7 @@ func (p *Plan) explain(ctx context.Context, r *Result) error {
 	r.Coverage, r.Typical = conformal.DefaultCoverage, Float(r.Batch.Typical)
 	var inputs explain.Inputs
 	if p.Rows != nil {
-		inputs = explain.NewInputs(p.Rows.Encoder.Columns(), p.request.pool(), p.request.train(), p.poolRows)
+		inputs = explain.NewInputs(p.Rows.Encoder.Columns(), p.request.pool(), p.request.train(), p.poolRows, p.request.decimal())
 	}
 	for i, pick := range r.Batch.Picks {
 		if pick.Labelled >= 0 {
@@ -288,7 +346,7 @@ func (p *Plan) predict(ctx context.Context, r *Result) error {
 		r.Targets = targets
 	}
 	for i := range r.Reasons {
-		r.Reasons[i] += predictedStart + predictedText(targets, i)
+		r.Reasons[i] += predictedStart + predictedText(targets, i, p.request.decimal())
 	}
 	return nil
 }
@@ -328,14 +386,14 @@ func (p *Plan) targetResult(k int, predictions []Prediction) TargetResult {
 }
 
 // predictedText is the part of a reason about the predictions for pick i.
-func predictedText(targets []TargetResult, i int) string {
+func predictedText(targets []TargetResult, i int, decimal byte) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {
 		one := t.Predictions[i]
-		texts[k] = words.Number(float64(one.Value))
+		texts[k] = words.Marked(words.Number(float64(one.Value)), decimal)
 		if one.Low != nil {
 			value, low, high := words.Interval(float64(one.Value), float64(*one.Low), float64(*one.High))
-			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", value, low, high, 100*conformal.DefaultCoverage, t.Intervals.Basis())
+			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", words.Marked(value, decimal), words.Marked(low, decimal), words.Marked(high, decimal), 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]

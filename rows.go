@@ -166,9 +166,12 @@ func standardised(x matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float3
 // from round to round while the network gets better. Labelled rows that were drawn from
 // the pool at random, if the table marks them, have no such bias.
 
-// ValidRMSEMeaning explains the RMSE of a model on rows that it held out.
+// ValidRMSEMeaning explains the RMSE of a model on rows that it held out; it is empty where there is none.
 func ValidRMSEMeaning(m *learner.Model) string {
 	n := m.Provenance().ValidRows
+	if len(m.Provenance().ValidRMSE) == 0 {
+		return ""
+	}
 	const picked = "if a method picked these labels, it overstates the pool's error"
 	switch {
 	case m.CountsPool():

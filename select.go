@@ -108,7 +108,7 @@ func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method
 
 func newBatch(s spec.Spec, r *selection.Result, warnings []string, kernel time.Duration) *Batch {
 	b := &Batch{
-		Spec: s, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
+		Spec: s, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Runs: r.Runs, Missing: r.Missing, Short: r.Short,
 		Typical: r.Typical, Device: r.Device, Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {

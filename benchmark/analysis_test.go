@@ -237,7 +237,7 @@ func TestSettingsThatDifferFromThePaper(t *testing.T) {
 		t.Error(got)
 	}
 	got := benchmark.Settings{Epochs: 8, Hidden: []int{64}}.DifferencesFromPaper()
-	if len(got) != 2 || got[0] != "8 epochs, not 256" || got[1] != "[64] neurons in hidden layers, not [512 512]" {
+	if len(got) != 2 || got[0] != "8 epochs, not 256" || got[1] != "64 neurons in hidden layers, not 512 and 512" {
 		t.Error(got)
 	}
 }

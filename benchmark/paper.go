@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // The paper's numbers, from the tables of its appendix "Results".
@@ -41,13 +43,22 @@ func (s Settings) DifferencesFromPaper() (differences []string) {
 		ours, paper any
 	}{
 		{"labelled rows to start with", ours.Start, paper.Start}, {"validation rows", max(0, ours.Valid), paper.Valid},
-		{"epochs", ours.Epochs, paper.Epochs}, {"neurons in hidden layers", ours.Hidden, paper.Hidden},
+		{"epochs", ours.Epochs, paper.Epochs}, {"neurons in hidden layers", layers(ours.Hidden), layers(paper.Hidden)},
 	} {
 		if fmt.Sprint(d.ours) != fmt.Sprint(d.paper) {
 			differences = append(differences, fmt.Sprintf("%v %s, not %v", d.ours, d.what, d.paper))
 		}
 	}
 	return differences
+}
+
+// layers writes the widths of layers in words, such as 512 and 512.
+func layers(widths []int) string {
+	names := make([]string, len(widths))
+	for i, w := range widths {
+		names[i] = strconv.Itoa(w)
+	}
+	return words.List(names)
 }
 
 // PaperMethod is a row of the tables of all methods: mean log metrics and mean

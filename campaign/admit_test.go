@@ -112,6 +112,8 @@ func TestStoredSettingsBeyondTheLimit(t *testing.T) {
 	}
 	for name, s := range map[string]campaign.Settings{
 		"many members":           {Choices: nextbatch.Choices{Members: 2_000_000_000}},
+		"more runs than rows":    {Batch: 4, Limits: nextbatch.Limits{Same: []string{"kind"}, Runs: 9}},
+		"the same column twice":  {Limits: nextbatch.Limits{Same: []string{"kind", "kind"}}},
 		"members below 0":        {Choices: nextbatch.Choices{Members: -1}},
 		"many epochs":            {Choices: nextbatch.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 		"many transformations":   {Spec: "lcmd-tp:grad" + strings.Repeat(">scale(2)", 33)},
@@ -125,7 +127,7 @@ func TestStoredSettingsBeyondTheLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event, err := campaign.DecodeEvent(raw)
+		event, err := new(campaign.EventDecoder).Decode(raw)
 		if err != nil || !reflect.DeepEqual(event.Created.Settings, s) {
 			t.Errorf("%s: %v, %v", name, event.Created, err)
 		}

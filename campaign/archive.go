@@ -308,8 +308,9 @@ func readLimited(file *zip.File, most int64) ([]byte, error) {
 func readLog(data []byte) (log []Event, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, len(data)+1)
+	var decoder EventDecoder
 	for number := 1; lines.Scan(); number++ {
-		e, err := DecodeEvent(lines.Bytes())
+		e, err := decoder.Decode(lines.Bytes())
 		if err != nil {
 			return nil, badArchive("%s, line %d: %v", eventsFile, number, err)
 		}

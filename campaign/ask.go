@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nextbatch/nextbatch"
@@ -18,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -35,11 +38,12 @@ var ErrNothingOpen = errors.New("no row is open: all are labelled, waiting, out,
 
 // Ask is what to ask for.
 type Ask struct {
-	Rows    int           // 0 means Settings.Batch
+	Rows    int           // measurements; 0 means Settings.Batch
 	Lease   time.Duration // how long the rows are out; 0 means Settings.Lease, negative without end
 	Audit   *float64      // share of audit rows; nil means Settings.Audit
 	Must    []string      // ids of rows that must be in the batch
 	Exclude []string      // ids of rows that may not be
+	Overrides
 
 	Trainer  network.Trainer                         // nil means network.OnDevice, without a device network.Resumable
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
@@ -47,7 +51,7 @@ type Ask struct {
 	Compared func(models int)                        // called after each model of MeasureGain, with how many have been fitted, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
-	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means SettingOf.
+	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means as in JSON.
 	FieldName func(field string) string
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
 	// model stays the same, those of new rows alone are computed. Several campaigns may share
@@ -57,12 +61,92 @@ type Ask struct {
 	busy map[int64]bool // rows that count as out, even if their lease has ended
 }
 
+// Overrides are what an ask wants other than the settings do. What is nil is as the settings say.
+type Overrides struct {
+	Same           []string `json:"same,omitzero" nullable:"true" maxItems:"100" doc:"columns whose values all rows of a run share; an empty list means none"`
+	Runs           *int     `json:"runs,omitempty" minimum:"0" maximum:"1000000" doc:"number of runs; needs same"`
+	MinPerGroup    *int     `json:"min_per_group,omitempty" minimum:"0" maximum:"1000000" doc:"fewest rows of every group that has open rows or, with at_most_groups, of each group in the batch; 0 means any number"`
+	MaxGroups      *int     `json:"at_most_groups,omitempty" minimum:"0" maximum:"1000000" doc:"most groups that the batch has rows of; 0 means any number"`
+	Replicates     *int     `json:"replicates,omitempty" minimum:"0" maximum:"1000000" doc:"how often each row is measured; the batch counts measurements"`
+	ReplicateShare *Share   `json:"replicate_share,omitempty" doc:"share of the batch that measures labelled rows once more, such as 0.125 or 1/8"`
+	Plate          *string  `json:"plate,omitempty" maxLength:"20" doc:"rows x columns of the plates, such as 8x12; empty means no wells" example:"8x12"`
+	Controls       []string `json:"controls,omitzero" nullable:"true" maxItems:"2000" doc:"wells, rows or columns of a plate that stay free, such as A1, H12 or 12"`
+}
+
+// Share is a part of a whole, which JSON spells as a number or as a text such as 1/8.
+type Share float64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Share) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return json.Unmarshal(raw, (*float64)(v))
+	}
+	share, err := ParseShare(text)
+	*v = share
+	return err
+}
+
+// ParseShare reads a share such as 0.125 or 1/8.
+func ParseShare(text string) (Share, error) {
+	above, below, isFraction := strings.Cut(text, "/")
+	share, err := strconv.ParseFloat(strings.TrimSpace(above), 64)
+	if isFraction && err == nil {
+		var whole float64
+		whole, err = strconv.ParseFloat(strings.TrimSpace(below), 64)
+		share /= whole
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("%q is not a share such as 0.125 or 1/8", text)
+	}
+	return Share(share), nil
+}
+
+// over returns limits and a layout of plates with what the ask wants otherwise.
+func (o *Overrides) over(l nextbatch.Limits, p plate.Layout) (nextbatch.Limits, plate.Layout) {
+	for _, one := range []struct {
+		to   *int
+		from *int
+	}{{&l.Runs, o.Runs}, {&l.MinPerGroup, o.MinPerGroup}, {&l.MaxGroups, o.MaxGroups}, {&l.Replicates, o.Replicates}} {
+		if one.from != nil {
+			*one.to = *one.from
+		}
+	}
+	if o.Same != nil {
+		l.Same = o.Same
+		if len(o.Same) == 0 && o.Runs == nil {
+			l.Runs = 0
+		}
+	}
+	if o.ReplicateShare != nil {
+		l.ReplicateShare = float64(*o.ReplicateShare)
+	}
+	if o.Plate != nil {
+		p = plate.Layout{Plate: *o.Plate}
+	}
+	if o.Controls != nil {
+		p.Controls = o.Controls
+	}
+	return l, p
+}
+
+// none reports whether all is as the settings say.
+func (o *Overrides) none() bool { return reflect.DeepEqual(*o, Overrides{}) }
+
 // into copies the callbacks of an ask into a request that fits models for it.
 func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
 	r.Trainer, r.Epoch, r.Fitting, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Fitting, a.Progress, a.Admit, a.FieldName
 	if r.FieldName == nil {
-		r.FieldName = SettingOf
+		r.FieldName = a.settingOf
 	}
+}
+
+// settingOf is SettingOf, except that the size of a batch has the name that it has in an ask, if that says it.
+func (a *Ask) settingOf(field string) string {
+	if field == "Batch" && a.Rows > 0 {
+		return "rows"
+	}
+	return SettingOf(field)
 }
 
 // Batch is rows that were handed out.
@@ -92,17 +176,30 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 
 // call returns the ask as a change.
 func (a *Ask) call(by By) call {
-	return by.call(KindAsked, a.Rows, a.Lease, a.Audit, append([]string{}, a.Must...), append([]string{}, a.Exclude...))
+	said := []any{a.Rows, a.Lease, a.Audit, append([]string{}, a.Must...), append([]string{}, a.Exclude...)}
+	if !a.none() { // without it, requests have the digests that earlier versions gave them
+		said = append(said, a.Overrides)
+	}
+	return by.call(KindAsked, said...)
 }
 
 // CheckRequest reports a request id that the ask cannot have, because it belongs to another
-// request: Ask would reject it, too.
+// request, and limits that contradict each other whatever the rows are: Ask would reject them, too.
 func (c *Campaign) CheckRequest(ctx context.Context, by By, a Ask) error {
 	log, s, err := c.load(ctx)
-	if err == nil {
-		_, err = c.repeats(log, s, a.call(by))
+	if err != nil {
+		return err
 	}
-	return err
+	if before, err := c.repeats(log, s, a.call(by)); before != nil || err != nil {
+		return err
+	}
+	r, err := s.Settings.request()
+	if err != nil {
+		return err
+	}
+	a.into(&r, nil)
+	r.TargetColumns = s.Created.Targets
+	return (&round{s: s}).limit(&r, a)
 }
 
 // askedBefore returns the batch that the request was given before, if any.
@@ -174,8 +271,16 @@ type choice struct {
 // stands reports whether the batch may still be handed out.
 func (c *choice) stands(s *State) bool {
 	return s.lastAsk == c.asked.Ask-1 && !slices.ContainsFunc(c.asked.Rows, func(r AskedRow) bool {
-		return !s.Exists(r.Row) || s.Status(r.Row) != StatusOpen
+		return !s.Exists(r.Row) || !s.standsFor(&r)
 	})
+}
+
+// standsFor reports whether a measurement may still be handed out.
+func (s *State) standsFor(r *AskedRow) bool {
+	if !r.Repeat {
+		return s.Status(r.Row) == StatusOpen
+	}
+	return s.Status(r.Row) == StatusLabelled && slices.Equal(s.nextNumbers(r.Row, 1), []int{r.Number()})
 }
 
 // choose picks a batch.
@@ -190,7 +295,6 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	if rows.hold(a.busy); len(rows.open) == 0 {
 		return nil, ErrNothingOpen
 	}
-	number := uint64(s.lastAsk + 1)
 	r, err := rows.request(s)
 	if err != nil {
 		return nil, err
@@ -199,15 +303,50 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	r.Kept = a.Kept
 	r.KernelSeed = &s.Settings.Seed // the same for all asks, so that features can be kept
 	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
-	if r.Batch = a.Rows; r.Batch == 0 {
-		r.Batch = s.Settings.batch()
+	t := &round{s: s, rows: rows, number: uint64(s.lastAsk + 1)}
+	if err := t.limit(&r, a); err != nil {
+		return nil, err
 	}
-	r.Seed = rng.New(s.Settings.Seed, "ask", number).Uint64() >> 11 // JSON numbers have 53 bits
-	audits := rows.audits(s, a, r, rng.New(s.Settings.Seed, "audit", number))
+	r.Seed = t.stream("ask").Uint64() >> 11 // JSON numbers have 53 bits
+	chosen, err := c.auditAndSelect(ctx, t, r, a)
+	if err != nil {
+		return nil, err
+	}
+	chosen.result, err = json.Marshal(chosen.answer)
+	return chosen, err
+}
+
+// auditAndSelect draws the audit rows and picks the others. Where only some audit rows leave a batch that the limits
+// allow, a first batch without any shows how many rows of which values and groups there can be.
+func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Request, a Ask) (*choice, error) {
+	count := t.rows.auditCount(t.s, a, t.division.rows)
+	fits, kept, warnings := t.rows.limits(r, a), false, []string(nil)
+	if count > 0 && (len(r.Same) > 0 || r.MinPerGroup > 0 || r.MaxGroups > 0) {
+		first, err := c.selectBatch(ctx, t.s, t.rows, r, nil)
+		if err != nil {
+			return nil, err
+		}
+		fits = t.rows.inPlaceOf(first.answer, r, a)
+		kept, warnings = first.kept, first.answer.Warnings
+	}
+	audits := t.rows.audits(count, fits, t.stream("audit"))
 	for _, at := range audits {
-		r.Must = append(r.Must, rows.id(at))
+		r.Must = append(r.Must, t.rows.id(at))
 	}
-	return c.selectBatch(ctx, s, rows, r, audits)
+	chosen, err := c.selectBatch(ctx, t.s, t.rows, r, audits)
+	if err != nil {
+		return nil, err
+	}
+	if warnings != nil {
+		chosen.kept = kept
+		for _, w := range warnings {
+			if !slices.Contains(chosen.answer.Warnings, w) {
+				chosen.answer.Warnings = append(chosen.answer.Warnings, w)
+			}
+		}
+	}
+	t.handOut(chosen)
+	return chosen, nil
 }
 
 // selectBatch learns, picks and predicts.
@@ -279,8 +418,7 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		asked.Rows = append(asked.Rows, row)
 	}
 	rows.renumber(answer)
-	result, err := json.Marshal(answer)
-	return &choice{asked, answer, result, kept}, err
+	return &choice{asked: asked, answer: answer, kept: kept}, nil
 }
 
 // warnOfStart names labels that look like slips to the first model of a campaign. Those that are told later have been examined when
@@ -326,7 +464,7 @@ func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, er
 // learnNetwork and learnBlend are methods that need a network or a blend, and next to no memory besides.
 var learnNetwork, learnBlend = spec.MustParse("maxdiag:grad>sketch(1)"), spec.MustParse("maxdiag:predictions")
 
-// toLearn returns a request for a model alone. Costs are not inputs.
+// toLearn returns a request for a model alone. Costs are not inputs, and neither are groups unless the settings say so.
 func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	if cost := r.CostColumn; cost != "" && r.Model == nil {
 		names := slices.DeleteFunc(slices.Clone(r.Table.Names()), func(name string) bool { return name == cost })
@@ -335,11 +473,14 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 			return r, err
 		}
 	}
-	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = learnNetwork, nil, nil, nil, false
+	r.Spec, r.Must, r.Exclude, r.Pending = learnNetwork, nil, nil, nil
 	if r.Learner.Blends() {
 		r.Spec = learnBlend
 	}
-	r.CostColumn, r.Budget = "", nil
+	r.Limits, r.Layout = nextbatch.Limits{GroupColumn: r.GroupColumn, GroupIsInput: r.GroupIsInput}, plate.Layout{}
+	if r.GroupColumn != "" {
+		r.PerGroup = 1
+	}
 	return r, nil
 }
 
@@ -396,6 +537,7 @@ type candidates struct {
 	labelled int
 	open     []int // rows of the table, in ascending order
 	out      []int
+	known    []int // the labelled ones
 }
 
 func (r *candidates) id(at int) string  { return idOf(r.table, r.created, at) }
@@ -421,6 +563,7 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		case StatusLabelled:
 			label = s.Label(row)
 			r.labelled++
+			r.known = append(r.known, at)
 		}
 		for i, v := range label {
 			r.labels[i].Append(v)
@@ -488,6 +631,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if !r.suffice(request.Learner) && request.Spec.Method != "" && request.Spec.NeedsLabelled() {
 		request.Spec = spec.Spec{} // the start of nextbatch.Request, which needs no model
 	}
+	request.Decimal = s.Created.Style().Decimal
 	columns := slices.Clone(r.rows.Columns())
 	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {
 		ids := dataset.NewText(r.freeName())
@@ -523,21 +667,36 @@ func (r *candidates) freeName() string {
 	return name
 }
 
-// audits draws the audit rows of a batch. With a budget or limits of groups, rows that
-// would exceed them are skipped.
-func (r *candidates) audits(s *State, a Ask, request nextbatch.Request, draw *rng.Stream) (rows []int) {
+// auditCount returns how many audit rows a batch has. Rows count once, however often they are measured.
+func (r *candidates) auditCount(s *State, a Ask, rows int) int {
 	share := s.Settings.auditShare()
 	if a.Audit != nil {
 		share = *a.Audit
 	}
 	before := 0
 	for _, ask := range s.Asks {
-		before += len(ask.Rows)
+		before += ask.picks()
 	}
 	const rounding = 1e-9
-	number := int(math.Floor(share*float64(before+request.Batch)+rounding) - math.Floor(share*float64(before)+rounding))
-	number = min(number, request.Batch-len(a.Must))
-	fits := r.limits(request, a)
+	number := int(math.Floor(share*float64(before+rows)+rounding) - math.Floor(share*float64(before)+rounding))
+	return min(number, rows-len(a.Must))
+}
+
+// picks counts the rows of an ask without repeats.
+func (a *Asked) picks() (n int) {
+	var last int64 = -1 // measurements of a row come one after another
+	for _, row := range a.Rows {
+		if !row.Repeat && row.Row != last {
+			n++
+		}
+		last = row.Row
+	}
+	return n
+}
+
+// audits draws the audit rows of a batch. Those that a function refuses, as they would exceed a budget or a limit of
+// groups, are skipped.
+func (r *candidates) audits(number int, fits func(at int) bool, draw *rng.Stream) (rows []int) {
 	moved := map[int]int{} // of a permutation that is drawn as far as it is needed
 	place := func(i int) int {
 		if at, ok := moved[i]; ok {
@@ -563,24 +722,26 @@ func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool 
 	for _, id := range slices.Concat(a.Must, a.Exclude) {
 		named[id] = true
 	}
-	var costs *dataset.Numeric
+	var costs func(at int) float64
 	var groups dataset.Column
 	if request.CostColumn != "" && request.Budget != nil {
-		costs, _ = r.rows.Numeric(request.CostColumn) // the plan reports its absence
+		if column, err := r.rows.Numeric(request.CostColumn); err == nil { // the plan reports its absence
+			costs = func(at int) float64 { return column.Float(at) * float64(max(1, request.Replicates)) }
+		}
 	}
-	if request.GroupColumn != "" {
+	if request.GroupColumn != "" && request.PerGroup > 0 {
 		groups, _ = r.rows.Column(request.GroupColumn)
 	}
 	spent, inGroup := 0.0, map[string]int{}
 	take := func(at int) bool {
-		if costs != nil && !(spent+costs.Float(at) <= *request.Budget) {
+		if costs != nil && !(spent+costs(at) <= *request.Budget) {
 			return false
 		}
 		if groups != nil && inGroup[groups.Format(at)] >= request.PerGroup {
 			return false
 		}
 		if costs != nil {
-			spent += costs.Float(at)
+			spent += costs(at)
 		}
 		if groups != nil {
 			inGroup[groups.Format(at)]++
@@ -600,6 +761,45 @@ func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool 
 	}
 	return func(at int) bool {
 		return (len(named) == 0 || !named[r.id(at)]) && r.usable(at, request) && take(at)
+	}
+}
+
+// inPlaceOf returns a function that reports whether a row can be an audit row in place of a pick of a batch, beside
+// those before: with the same values of what the rows of a run share, in the same group, and at no higher cost.
+func (r *candidates) inPlaceOf(batch *nextbatch.Result, request nextbatch.Request, a Ask) func(at int) bool {
+	columns := slices.Clone(request.Same)
+	if request.GroupColumn != "" {
+		columns = append(columns, request.GroupColumn)
+	}
+	cell := r.sharing(columns)
+	cost := func(int) float64 { return 0 }
+	if request.CostColumn != "" && request.Budget != nil {
+		if costs, err := r.rows.Numeric(request.CostColumn); err == nil {
+			cost = costs.Float
+		}
+	}
+	room := map[string][]float64{} // the costs of the picks that may give way, by cell
+	for i, id := range batch.IDs {
+		if !slices.Contains(a.Must, id) {
+			at := r.at(int64(batch.Indices[i]))
+			room[cell(at)] = append(room[cell(at)], cost(at))
+		}
+	}
+	named := map[string]bool{}
+	for _, id := range slices.Concat(a.Must, a.Exclude) {
+		named[id] = true
+	}
+	return func(at int) bool {
+		if named[r.id(at)] || !r.usable(at, request) {
+			return false
+		}
+		picks := room[cell(at)]
+		dearer := slices.IndexFunc(picks, func(c float64) bool { return c >= cost(at) })
+		if dearer < 0 {
+			return false
+		}
+		room[cell(at)] = slices.Delete(picks, dearer, dearer+1)
+		return true
 	}
 }
 

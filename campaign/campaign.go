@@ -404,14 +404,15 @@ func labelsIn(t, rows *dataset.Table, created *Created) (list []Label, err error
 	}
 	part := &table{rows: rows}
 	var faults []Fault
+	lines := t.Origin().Lines
 	for row := range t.Rows() {
 		part.numbers = append(part.numbers, int64(row))
-		entry := Entry{Line: row, ID: idOf(part, created, row)}
+		entry := Entry{Line: row, FileLine: lines.Of(row), ID: idOf(part, created, row)}
 		if some := entry.read(columns, row); !some {
 			continue
 		}
 		if entry.Fault != "" {
-			faults = append(faults, Fault{row, entry.ID, entry.Fault})
+			faults = append(faults, entry.fault(entry.Fault))
 			continue
 		}
 		list = append(list, entry.label(int64(row)))
@@ -507,9 +508,10 @@ func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) err
 		return err
 	}
 	var faults []Fault
+	lines := t.Origin().Lines
 	for row, id := range ids {
 		if _, taken := there[id]; taken {
-			faults = append(faults, Fault{row, id, "the campaign has a row with this id already"})
+			faults = append(faults, Fault{row, lines.Of(row), id, "the campaign has a row with this id already"})
 		}
 	}
 	return &TellError{faults}
@@ -565,6 +567,9 @@ func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings)
 		settings.Learner = cmp.Or(settings.Learner, s.Settings.Learner)
 		if err := settings.Check(); err != nil {
 			return decision{}, err
+		}
+		if err := s.checkSettings(&settings); err != nil {
+			return decision{}, &nextbatch.RequestError{Reason: err.Error()}
 		}
 		return decision{events: []Event{{Settings: &settings}}}, nil
 	}))
@@ -689,7 +694,7 @@ const RowColumn = "row"
 
 // label returns the entry as a label of a row.
 func (e *Entry) label(row int64) Label {
-	l := Label{RowRef: RowRef{row, e.ID}, Values: make([]nextbatch.Float, len(e.Values))}
+	l := Label{RowRef: RowRef{row, e.ID}, Values: make([]nextbatch.Float, len(e.Values)), Replicate: e.Replicate}
 	for i, v := range e.Values {
 		l.Values[i] = nextbatch.Float(v)
 	}

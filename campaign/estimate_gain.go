@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // The gain meter: how many random labels the error of the current model would have
@@ -56,7 +57,7 @@ func (g Gain) Clear() bool { return g.Factor.bounded() && g.Factor.High <= wides
 func (g Gain) String() string {
 	switch {
 	case !g.Clear() && g.Factor.Low > 1:
-		return fmt.Sprintf("the same error would have taken at least %.2g times as many random labels; %d random rows are too few to tell how many more", g.Factor.Low, g.Rows)
+		return fmt.Sprintf("the same error would have taken at least %s times as many random labels; %d random rows are too few to tell how many more", words.Brief(g.Factor.Low), g.Rows)
 	case !g.Clear():
 		return fmt.Sprintf("%d random rows are too few to tell how many random labels the same error would have taken", g.Rows)
 	case g.Factor.Low > 1:

@@ -146,7 +146,7 @@ func (r StopRule) Judge(c *Curve, rows int) Advice {
 
 func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 	gain, wanted := c.gain(), 100*r.Below
-	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %.2g %% (%.2g to %.2g %%)", 100*MoreLabels, 100*gain.Value, 100*gain.Low, 100*gain.High)
+	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %s %% (%s to %s %%)", 100*MoreLabels, words.Brief(100*gain.Value), words.Brief(100*gain.Low), words.Brief(100*gain.High))
 	switch {
 	case gain.High < r.Below && c.RMSE.High > widest*c.RMSE.Low:
 		more := moreRows(c.Rows, math.Log(c.RMSE.High/c.RMSE.Low), math.Log(widest), 0)

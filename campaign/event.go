@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/plausible"
 )
 
@@ -65,9 +66,12 @@ type Created struct {
 	Settings Settings `json:"settings"`
 
 	// Separator and Decimal are what separates the fields of the table's file, and its decimal mark, if they are not those of
-	// programs. What people download is written so.
+	// programs; Encoding is that of the file unless it is UTF-8, and Mark says that it began with a byte-order mark. What people
+	// download is written so.
 	Separator string `json:"separator,omitempty"`
 	Decimal   string `json:"decimal,omitempty"`
+	Encoding  string `json:"encoding,omitempty"`
+	Mark      bool   `json:"byte_order_mark,omitempty"`
 }
 
 // remember keeps how the file of a table is written.
@@ -78,10 +82,12 @@ func (c *Created) remember(s dataset.Style) {
 	if s.Decimal == ',' {
 		c.Decimal = ","
 	}
+	c.Encoding, c.Mark = s.Encoding, s.Mark
 }
 
 // Style is how tables for people are written.
 func (c *Created) Style() (s dataset.Style) {
+	s.Encoding, s.Mark = c.Encoding, c.Mark
 	if c.Separator != "" {
 		s.Delimiter = c.Separator[0]
 	}
@@ -125,7 +131,8 @@ type RowRef struct {
 	ID  string `json:"id"`
 }
 
-// Asked records that a batch was handed out.
+// Asked records that a batch was handed out. Its rows are measurements: one that is measured several times is there
+// several times.
 type Asked struct {
 	Ask      int64      `json:"ask"`                 // its number, from 1
 	LeaseEnd *time.Time `json:"lease_end,omitempty"` // when its rows are open again; nil means never
@@ -141,6 +148,10 @@ type Asked struct {
 	HeldOut []HeldOutRow `json:"held_out,omitempty"`
 	// Chosen is what a blend is made of, for each target; nil for a network alone.
 	Chosen []Chosen `json:"chosen,omitempty"`
+	// Same are the columns whose values the rows of a run share; nil without.
+	Same []string `json:"same,omitempty"`
+	// Layout is that of the plates; the zero value without.
+	Layout plate.Layout `json:"layout,omitzero"`
 }
 
 // HeldOutRow is a labelled row with a prediction for each target, NaN where the row was not
@@ -154,6 +165,14 @@ type HeldOutRow struct {
 type AskedRow struct {
 	RowRef
 	Audit bool `json:"audit,omitempty"` // drawn at random from the open rows
+	// Replicate is the number of the measurement among those of the row; 0 means the first. A repeat measures a row
+	// once more that had a label.
+	Replicate int  `json:"replicate,omitempty"`
+	Repeat    bool `json:"repeat,omitempty"`
+	Run       int  `json:"run,omitempty"` // whose rows share the values of Asked.Same, from 1; 0 without such columns
+	// Plate and Well are where the measurement is made; 0 and empty without a layout of plates.
+	Plate int    `json:"plate,omitempty"`
+	Well  string `json:"well,omitempty"`
 	// Predictions are those of the targets, before the label was known; nil without a
 	// model.
 	Predictions []nextbatch.Prediction `json:"predictions,omitempty"`
@@ -169,6 +188,9 @@ type Told struct {
 type Label struct {
 	RowRef
 	Values []nextbatch.Float `json:"values"`
+	// Replicate is the number of the measurement that was told; 0 where none was. A correction with a number replaces that
+	// measurement alone.
+	Replicate int `json:"replicate,omitempty"`
 	// Doubts are why values wait for a second look, one for each target, nil where the value counts; nil if all do. They
 	// are part of the event, so that what a log folds to does not depend on the rule that found them.
 	Doubts []*plausible.Doubt `json:"doubts,omitempty"`
@@ -180,12 +202,23 @@ type Failed struct {
 	Rows   []RowRef `json:"rows"`
 	Reason string   `json:"reason,omitempty"`
 	Again  bool     `json:"again,omitempty"`
+	// Replicates are the numbers of the measurements, one for each row; 0, or an empty list, means all that are out.
+	Replicates []int `json:"replicates,omitempty"`
 }
 
 // RowList is rows, and why something happened to them.
 type RowList struct {
-	Rows   []RowRef `json:"rows"`
-	Reason string   `json:"reason,omitempty"`
+	Rows       []RowRef `json:"rows"`
+	Reason     string   `json:"reason,omitempty"`
+	Replicates []int    `json:"replicates,omitempty"` // of rows that are returned, as in Failed
+}
+
+// numberAt returns which measurement of a row failed or was returned; 0 means all that were out.
+func numberAt(replicates []int, i int) int {
+	if len(replicates) == 0 {
+		return 0
+	}
+	return replicates[i]
 }
 
 // Undone undoes an event, which may itself be one that undid another.
@@ -273,6 +306,9 @@ func (e *Event) check() error {
 			return fmt.Errorf("row %d has the id %q", r.Row, r.ID)
 		}
 	}
+	if err := e.checkReplicates(); err != nil {
+		return err
+	}
 	switch kind := kinds[0]; kind {
 	case KindCreated:
 		return e.Created.check()
@@ -292,6 +328,33 @@ func (e *Event) check() error {
 		if len(e.Rows()) == 0 {
 			return errors.New("it names no rows")
 		}
+	}
+	return nil
+}
+
+// checkReplicates checks the numbers of measurements.
+func (e *Event) checkReplicates() error {
+	var numbers []int
+	switch {
+	case e.Asked != nil:
+		for _, r := range e.Asked.Rows {
+			numbers = append(numbers, r.Replicate, r.Run, r.Plate)
+		}
+	case e.Failed != nil:
+		numbers = e.Failed.Replicates
+	case e.Returned != nil:
+		numbers = e.Returned.Replicates
+	case e.Retired != nil && len(e.Retired.Replicates) > 0, e.Confirmed != nil && len(e.Confirmed.Replicates) > 0:
+		return errors.New("it names measurements, but is about rows")
+	}
+	if rows := len(e.Rows()); e.Asked == nil && len(numbers) > 0 && len(numbers) != rows {
+		return fmt.Errorf("it names %d measurements of %d rows", len(numbers), rows)
+	}
+	for _, l := range e.labels() {
+		numbers = append(numbers, l.Replicate)
+	}
+	if slices.ContainsFunc(numbers, func(n int) bool { return n < 0 }) {
+		return errors.New("the number of a measurement, a run or a plate is negative")
 	}
 	return nil
 }
@@ -391,23 +454,39 @@ func EncodeEvent(e Event) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// DecodeEvent reads what EncodeEvent returned. Anything else is an error, also an event
+// EventDecoder reads the events of a log one after the other, which share one decoder with its buffers. The zero value is ready.
+type EventDecoder struct {
+	body bytes.Reader
+	json *json.Decoder // of all bodies, one after the other; nil before the first, and where one did not end with its event
+	read int64         // bytes of the bodies that it has read
+}
+
+// Decode reads what EncodeEvent returned. Anything else is an error, also an event
 // with fields that this version does not know.
-func DecodeEvent(raw []byte) (Event, error) {
+func (d *EventDecoder) Decode(raw []byte) (Event, error) {
+	if d.json == nil {
+		d.json, d.read = json.NewDecoder(&d.body), 0
+		d.json.DisallowUnknownFields()
+	}
+	decoder, begin := d.json, d.read
+	d.body.Reset(raw)
+	d.json = nil
 	var e Event
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&e); err != nil {
 		if strings.Contains(err.Error(), "unknown field") {
 			return Event{}, fmt.Errorf("an event has a field that this version does not know (%w): a newer version wrote it", err)
 		}
 		return Event{}, fmt.Errorf("an event is damaged: %w", err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	rest := raw[decoder.InputOffset()-begin:]
+	if len(bytes.TrimSpace(rest)) > 0 {
 		return Event{}, errors.New("an event is damaged: there is text after it")
 	}
 	if err := e.check(); err != nil {
 		return Event{}, fmt.Errorf("event %d is damaged: %w", e.Seq, err)
+	}
+	if len(rest) == 0 {
+		d.json, d.read = decoder, decoder.InputOffset()
 	}
 	return e, nil
 }

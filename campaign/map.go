@@ -9,6 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -48,7 +49,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 		return nil, err
 	}
 	a.into(&r, c.trainer(ctx, a))
-	r.Batch = 1
+	pickNothing(&r)
 	m := &Map{}
 	plan, err := c.mapPlan(ctx, s, rows, r)
 	if err != nil {
@@ -71,6 +72,15 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	}
 	m.Labels = plan.Labelled
 	return m, m.predict(ctx, plan, places)
+}
+
+// pickNothing leaves a request only those limits that its inputs depend on.
+func pickNothing(r *nextbatch.Request) {
+	r.Batch, r.Layout = 1, plate.Layout{}
+	r.MinPerGroup, r.MaxGroups, r.Same, r.Runs, r.Replicates, r.ReplicateShare = 0, 0, nil, 0, 0, 0
+	if r.GroupColumn != "" {
+		r.PerGroup = 1
+	}
 }
 
 // mapPlan returns the plan of the campaign's method, with a model if there are enough labels.

@@ -93,7 +93,7 @@ func runSequence(t *testing.T, store campaign.Store, seed uint64) string {
 			if r == nil {
 				return false
 			}
-			r.labels = []worldLabel{{value: firstLabel(i)}}
+			r.labels = []worldLabel{{value: firstLabel(i), number: 1}}
 		}
 		return true
 	}})
@@ -152,15 +152,66 @@ type world struct {
 }
 
 type worldRow struct {
-	number               int
-	labels               []worldLabel
-	retired, failed, out bool
-	until                time.Time
+	number          int
+	labels          []worldLabel
+	retired, failed bool
+	out             []worldOut // in the order of their numbers
 }
 
 type worldLabel struct {
-	value float64
-	waits bool // for a second look
+	value  float64
+	waits  bool // for a second look
+	number int  // of the measurement
+}
+
+// worldOut is a measurement that was handed out.
+type worldOut struct {
+	number int
+	until  time.Time
+}
+
+// outAt returns the numbers of the measurements that are out.
+func (r *worldRow) outAt(now time.Time) (list []int) {
+	for _, o := range r.out {
+		if now.Before(o.until) && !r.retired && (!r.failed || len(r.labels) > 0) {
+			list = append(list, o.number)
+		}
+	}
+	return list
+}
+
+// handOut adds a measurement to those that are out.
+func (r *worldRow) handOut(o worldOut) {
+	r.release(o.number)
+	r.out = append(r.out, o)
+	slices.SortFunc(r.out, func(a, b worldOut) int { return a.number - b.number })
+}
+
+// release removes a measurement from those that are out, or all if the number is 0, and reports whether there was one.
+func (r *worldRow) release(number int) bool {
+	before := len(r.out)
+	r.out = slices.DeleteFunc(slices.Clone(r.out), func(o worldOut) bool { return number == 0 || o.number == number })
+	return len(r.out) < before
+}
+
+// at returns where the label of a measurement is; -1 if there is none.
+func (r *worldRow) at(number int) int {
+	return slices.IndexFunc(r.labels, func(l worldLabel) bool { return l.number == number })
+}
+
+// take adds a label that was told with a number, or with none.
+func (r *worldRow) take(l worldLabel, number int) {
+	if number == 0 && len(r.out) > 0 {
+		number = r.out[0].number
+	}
+	if l.number = number; number == 0 || r.at(number) >= 0 {
+		for l.number = 1; r.at(l.number) >= 0; l.number++ {
+		}
+	}
+	if number > 0 {
+		r.release(number)
+	}
+	r.labels = append(r.labels, l)
 }
 
 // counting returns the labels that count.
@@ -188,7 +239,7 @@ func (r *worldRow) status(now time.Time) campaign.Status {
 	if r.failed {
 		return campaign.StatusFailed
 	}
-	if r.out && now.Before(r.until) {
+	if len(r.outAt(now)) > 0 {
 		return campaign.StatusAsked
 	}
 	return campaign.StatusOpen
@@ -250,7 +301,7 @@ func (m *model) compare() {
 	if s.Seq != int64(len(m.steps)) {
 		m.t.Errorf("the log has %d events, the model %d", s.Seq, len(m.steps))
 	}
-	counts, waiting := map[campaign.Status]int64{}, 0
+	counts, waiting, repeats := map[campaign.Status]int64{}, 0, int64(0)
 	for id, r := range w.rows {
 		counts[r.status(m.now.now)]++
 		row := int64(r.number)
@@ -259,7 +310,17 @@ func (m *model) compare() {
 		}
 		var labels []worldLabel
 		for _, one := range s.Measurements(row) {
-			labels = append(labels, worldLabel{one.Values[0], one.Doubts != nil})
+			labels = append(labels, worldLabel{one.Values[0], one.Doubts != nil, one.Replicate})
+		}
+		var out []int
+		for _, h := range s.Out(row) {
+			out = append(out, h.Pick.Number())
+		}
+		if want := r.outAt(m.now.now); !slices.Equal(out, want) {
+			m.t.Errorf("of row %s the measurements %v are out, in the model %v", id, out, want)
+		}
+		if len(r.labels) > 0 {
+			repeats += int64(len(out))
 		}
 		if !slices.Equal(labels, r.labels) {
 			m.t.Errorf("row %s has the measurements %v, in the model %v", id, labels, r.labels)
@@ -280,7 +341,7 @@ func (m *model) compare() {
 	}
 	got := s.Counts()
 	if got.Rows != int64(len(w.rows)) || got.Open != counts[campaign.StatusOpen] || got.Asked != counts[campaign.StatusAsked] ||
-		got.Labelled != counts[campaign.StatusLabelled] || got.Waiting != counts[campaign.StatusWaiting] || got.Failed != counts[campaign.StatusFailed] || got.Retired != counts[campaign.StatusRetired] {
+		got.Labelled != counts[campaign.StatusLabelled] || got.Waiting != counts[campaign.StatusWaiting] || got.Failed != counts[campaign.StatusFailed] || got.Retired != counts[campaign.StatusRetired] || got.Repeats != repeats {
 		m.t.Errorf("counts are %+v, in the model %v of %d", got, counts, len(w.rows))
 	}
 }
@@ -330,37 +391,64 @@ func (m *model) outcome(seq int64, err error, want bool, refused bool) {
 
 func (m *model) ask() {
 	w, until := m.must(), time.Duration(1+m.draw.IntN(6))*time.Hour
-	open := 0
+	open, labelled := 0, 0
 	for _, r := range w.rows {
-		if r.status(m.now.now) == campaign.StatusOpen {
+		switch r.status(m.now.now) {
+		case campaign.StatusOpen:
 			open++
+		case campaign.StatusLabelled:
+			labelled++
 		}
 	}
-	n := 1 + m.draw.IntN(4)
-	batch, err := m.c.Ask(m.t.Context(), ada, campaign.Ask{Rows: n, Lease: until})
+	n, replicates, share := 1+m.draw.IntN(4), 1+m.draw.IntN(2), campaign.Share(0)
+	if m.draw.IntN(3) == 0 {
+		share = 0.4
+	}
+	repeats := int(float64(share)*float64(n*replicates) + 0.5)
+	if repeats%replicates != 0 || repeats == n*replicates { // no whole number of rows is left
+		share, repeats = 0, 0
+	}
+	for repeats > labelled {
+		repeats -= replicates
+	}
+	want := min(n-repeats/replicates, open)*replicates + repeats
+	batch, err := m.c.Ask(m.t.Context(), ada, campaign.Ask{Rows: n * replicates, Lease: until, Overrides: campaign.Overrides{Replicates: &replicates, ReplicateShare: &share}})
 	if open == 0 {
 		if !errors.Is(err, campaign.ErrNothingOpen) {
 			m.t.Errorf("nothing is open: %v", err)
 		}
 		return
 	}
-	if err != nil || len(batch.Rows) != min(n, open) {
-		m.t.Fatalf("asked for %d of %d open rows: %v, %v", n, open, batch, err)
+	if err != nil || len(batch.Rows) != want {
+		m.t.Fatalf("asked for %d times %d of %d open rows and %d repeats: %v, %v", n, replicates, open, repeats, batch, err)
 	}
-	list, at := ids(batch), m.now.now
-	m.did(step{do: func(w *world) bool {
-		for _, id := range list {
-			r := w.rows[id]
-			if r == nil || r.status(at) != campaign.StatusOpen {
+	at := m.now.now
+	m.did(step{do: func(w *world) bool { return w.handOut(batch.Rows, at, at.Add(until)) }})
+	if _, ok := m.world(); !ok {
+		m.t.Errorf("rows %v were handed out, but cannot be in the model", ids(batch))
+	}
+}
+
+// handOut hands out the measurements of a batch.
+func (w *world) handOut(rows []campaign.AskedRow, at, until time.Time) bool {
+	ours := map[string]bool{}
+	for _, asked := range rows {
+		r := w.rows[asked.ID]
+		switch {
+		case r == nil || r.retired:
+			return false
+		case asked.Repeat && (r.status(at) == campaign.StatusFailed || slices.Contains(r.outAt(at), asked.Number())):
+			return false
+		case !asked.Repeat && !ours[asked.ID]:
+			if r.status(at) != campaign.StatusOpen {
 				return false
 			}
-			r.out, r.until = true, at.Add(until)
+			r.out = nil
 		}
-		return true
-	}})
-	if _, ok := m.world(); !ok {
-		m.t.Errorf("rows %v were handed out, but are not all open in the model", list)
+		ours[asked.ID] = true
+		r.handOut(worldOut{asked.Number(), until})
 	}
+	return true
 }
 
 // value draws a label, which is sometimes far from the others.
@@ -376,39 +464,62 @@ func (m *model) value() float64 {
 func labelTold(result campaign.ToldRows, e campaign.Entry) worldLabel {
 	return worldLabel{e.Values[0], slices.ContainsFunc(result.Waiting, func(w campaign.Waiting) bool {
 		return w.Event == result.Seq && w.ID == e.ID && float64(w.Value) == e.Values[0]
-	})}
+	}), e.Replicate}
+}
+
+// replicate draws the number of a measurement, or none.
+func (m *model) replicate() int { return max(0, m.draw.IntN(6)-2) }
+
+// newOf crosses off the entries that rows have already.
+func (w *world) newOf(told []campaign.Entry) (list []campaign.Entry) {
+	has := map[string][]worldLabel{}
+	for id, r := range w.rows {
+		has[id] = slices.Clone(r.labels)
+	}
+	crossOff := func(e campaign.Entry, number int) bool {
+		at := slices.IndexFunc(has[e.ID], func(l worldLabel) bool { return l.value == e.Values[0] && (number == 0 || l.number == number) })
+		if at >= 0 {
+			has[e.ID] = slices.Delete(has[e.ID], at, at+1)
+		}
+		return at >= 0
+	}
+	var left []campaign.Entry
+	for _, e := range told {
+		if e.Replicate == 0 || !crossOff(e, e.Replicate) {
+			left = append(left, e)
+		}
+	}
+	for _, e := range left {
+		if e.Replicate > 0 && w.rows[e.ID].at(e.Replicate) < 0 || !crossOff(e, 0) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// contradicts reports whether an entry has another value of a measurement that has been told. (One person tells everything.)
+func (r *worldRow) contradicts(e campaign.Entry) bool {
+	return e.Replicate > 0 && r.at(e.Replicate) >= 0 && !slices.ContainsFunc(r.labels, func(l worldLabel) bool { return l.value == e.Values[0] })
 }
 
 func (m *model) tell() {
 	w := m.must()
 	var told []campaign.Entry
 	for i, id := range m.ids() {
-		told = append(told, campaign.Entry{Line: i, ID: id, Values: []float64{m.value()}})
+		told = append(told, campaign.Entry{Line: i, ID: id, Values: []float64{m.value()}, Replicate: m.replicate()})
 	}
 	again, partial, accept := m.draw.IntN(3) == 0, m.draw.IntN(3) == 0, m.draw.IntN(4) == 0
 	refused := false
 	var right []campaign.Entry
 	for _, e := range told {
-		if r := w.rows[e.ID]; r == nil || r.retired {
+		if r := w.rows[e.ID]; r == nil || r.retired || !again && r.contradicts(e) {
 			refused = true
 			continue
 		}
 		right = append(right, e)
 	}
-	if !again { // cross off what the rows have, one by one
-		has := map[string][]float64{}
-		for id, r := range w.rows {
-			for _, l := range r.labels {
-				has[id] = append(has[id], l.value)
-			}
-		}
-		right = slices.DeleteFunc(right, func(e campaign.Entry) bool {
-			at := slices.Index(has[e.ID], e.Values[0])
-			if at >= 0 {
-				has[e.ID] = slices.Delete(has[e.ID], at, at+1)
-			}
-			return at >= 0
-		})
+	if !again {
+		right = w.newOf(right)
 	}
 	result, err := m.c.Tell(m.t.Context(), ada, campaign.Tell{Entries: told, Again: again, Partial: partial, Accept: accept})
 	m.outcome(result.Seq, err, len(right) > 0, refused && !partial)
@@ -424,46 +535,90 @@ func (m *model) tell() {
 			if r == nil || r.retired {
 				return false
 			}
-			r.labels, r.out = append(r.labels, labelTold(result, e)), false
+			r.take(labelTold(result, e), e.Replicate)
 		}
 		return true
 	}})
 }
 
 func (m *model) correct() {
-	w, id, value := m.must(), m.ids()[0], m.value()
+	w, id, value, number := m.must(), m.ids()[0], m.value(), m.replicate()
 	r := w.rows[id]
-	refused := r == nil || r.retired || len(r.labels) == 0
-	want := !refused && !(len(r.labels) == 1 && r.labels[0].value == value)
+	refused := r == nil || r.retired || len(r.labels) == 0 || number > 0 && r.at(number) < 0
+	want := false
+	if !refused && number == 0 {
+		want = len(r.labels) != 1 || r.labels[0].value != value
+	} else if !refused {
+		want = r.labels[r.at(number)].value != value
+	}
 	told := entries(id, value)
+	told[0].Replicate = number
 	result, err := m.c.Correct(m.t.Context(), ada, campaign.Tell{Entries: told})
 	if m.outcome(result.Seq, err, want, refused); want && err == nil {
 		m.did(step{do: func(w *world) bool {
 			r := w.rows[id]
-			if r == nil || r.retired || len(r.labels) == 0 {
+			if r == nil || r.retired || len(r.labels) == 0 || number > 0 && r.at(number) < 0 {
 				return false
 			}
-			r.labels, r.out = []worldLabel{labelTold(result, told[0])}, false
+			if label := labelTold(result, told[0]); number > 0 {
+				r.labels = slices.Clone(r.labels)
+				r.labels[r.at(number)] = label
+			} else {
+				label.number = 1
+				r.labels = []worldLabel{label}
+			}
 			return true
 		}})
 	}
 }
 
+// measurement names a row, or one of its measurements.
+type measurement struct {
+	id     string
+	number int
+}
+
+func (m measurement) String() string {
+	if m.number == 0 {
+		return m.id
+	}
+	return fmt.Sprintf("%s#%d", m.id, m.number)
+}
+
+// measurements draws rows or measurements of them, and their names.
+func (m *model) measurements() (list []measurement, names []string) {
+	for _, id := range m.ids() {
+		one := measurement{id, m.replicate()}
+		list, names = append(list, one), append(names, one.String())
+	}
+	return list, names
+}
+
 // changeRows judges and applies a change of a list of rows.
 func (m *model) changeRows(list []string, judge func(*worldRow) (refuse, skip bool), call func() (campaign.Changed, error), apply func(r *worldRow) bool) {
+	var all []measurement
+	for _, id := range list {
+		all = append(all, measurement{id, 0})
+	}
+	m.changeMeasurements(all, func(r *worldRow, _ int) (refuse, skip bool) { return judge(r) }, call, func(r *worldRow, _ int) bool { return apply(r) })
+}
+
+// changeMeasurements does so with measurements.
+func (m *model) changeMeasurements(list []measurement, judge func(r *worldRow, number int) (refuse, skip bool), call func() (campaign.Changed, error), apply func(r *worldRow, number int) bool) {
 	w := m.must()
 	refused := false
-	var changes []string
-	for _, id := range list {
-		r := w.rows[id]
+	var changes []measurement
+	for _, one := range list {
+		r := w.rows[one.id]
 		if r == nil {
 			refused = true
 			continue
 		}
-		refuse, skip := judge(r)
+		refuse, skip := judge(r, one.number)
 		refused = refused || refuse
-		if !skip && !slices.Contains(changes, id) {
-			changes = append(changes, id)
+		whole := one.number > 0 && slices.Contains(list, measurement{one.id, 0})
+		if !skip && !whole && !slices.Contains(changes, one) {
+			changes = append(changes, one)
 		}
 	}
 	changed, err := call()
@@ -472,8 +627,8 @@ func (m *model) changeRows(list []string, judge func(*worldRow) (refuse, skip bo
 		return
 	}
 	m.did(step{do: func(w *world) bool {
-		for _, id := range changes {
-			if r := w.rows[id]; r == nil || r.retired || !apply(r) {
+		for _, one := range changes {
+			if r := w.rows[one.id]; r == nil || r.retired || !apply(r, one.number) {
 				return false
 			}
 		}
@@ -507,30 +662,44 @@ func (m *model) confirm() {
 }
 
 func (m *model) fail() {
-	list, again := m.ids(), m.draw.IntN(2) == 0
-	m.changeRows(list, func(r *worldRow) (refuse, skip bool) {
-		s := r.status(m.now.now)
-		return s == campaign.StatusLabelled || s == campaign.StatusWaiting || s == campaign.StatusRetired, s == campaign.StatusFailed && !again
+	list, names := m.measurements()
+	again := m.draw.IntN(2) == 0
+	m.changeMeasurements(list, func(r *worldRow, number int) (refuse, skip bool) {
+		s, out := r.status(m.now.now), r.outAt(m.now.now)
+		switch {
+		case s == campaign.StatusRetired || number > 0 && !slices.Contains(out, number):
+			return true, false
+		case len(out) > 0:
+			return false, false
+		}
+		return s == campaign.StatusLabelled || s == campaign.StatusWaiting, s == campaign.StatusFailed && !again
 	}, func() (campaign.Changed, error) {
-		return m.c.Fail(m.t.Context(), ada, list, "broke", again)
-	}, func(r *worldRow) bool {
-		r.failed, r.out = !again, false
-		return len(r.labels) == 0
+		return m.c.Fail(m.t.Context(), ada, names, "broke", again)
+	}, func(r *worldRow, number int) bool {
+		if released := r.release(number); !released && (number > 0 || len(r.labels) > 0) {
+			return false
+		}
+		if len(r.labels)+len(r.out) == 0 {
+			r.failed = !again
+		}
+		return true
 	})
 }
 
 func (m *model) giveBack() {
-	list := m.ids()
-	m.changeRows(list, func(r *worldRow) (refuse, skip bool) {
-		s := r.status(m.now.now)
-		return s != campaign.StatusAsked && s != campaign.StatusOpen, s == campaign.StatusOpen
+	list, names := m.measurements()
+	m.changeMeasurements(list, func(r *worldRow, number int) (refuse, skip bool) {
+		s, out := r.status(m.now.now), r.outAt(m.now.now)
+		switch {
+		case number > 0 && !slices.Contains(out, number):
+			return true, false
+		case len(out) > 0:
+			return false, false
+		}
+		return s != campaign.StatusOpen, true
 	}, func() (campaign.Changed, error) {
-		return m.c.Return(m.t.Context(), ada, list, "")
-	}, func(r *worldRow) bool {
-		out := r.out
-		r.out = false
-		return out
-	})
+		return m.c.Return(m.t.Context(), ada, names, "")
+	}, func(r *worldRow, number int) bool { return r.release(number) })
 }
 
 func (m *model) retire() {

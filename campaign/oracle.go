@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch"
@@ -20,10 +21,12 @@ type Oracle func(ctx context.Context, q Question) ([]float64, error)
 // Question is a row for an oracle.
 type Question struct {
 	RowRef
-	Ask     int64 // that handed it out
-	Audit   bool
-	Attempt int // from 1
-	Targets []string
+	Ask   int64 // that handed it out
+	Audit bool
+	// Replicate is the number of the measurement among those of the row, from 1.
+	Replicate int
+	Attempt   int // from 1
+	Targets   []string
 	// JSON is an object with the row's "id", and a value for each of its other columns:
 	// a number, a text, or null where it is missing. A column that is itself called "id" without
 	// being the id column is called "id_" there.
@@ -181,7 +184,7 @@ func (c *Campaign) questions(ctx context.Context, s *State, a *Asked, rows []Ask
 	}
 	list := make([]*Question, len(rows))
 	for i, r := range rows {
-		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Attempt: 1, Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
+		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Replicate: r.Number(), Attempt: 1, Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
 	}
 	return list, nil
 }
@@ -222,6 +225,9 @@ func rowJSON(id string, t *dataset.Table, row int) []byte {
 // since the ask, or the row has left the campaign. It reports whether it did.
 func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64, accept bool) (told bool, doubts []Waiting, err error) {
 	entry := Entry{ID: q.ID, Values: values}
+	if q.Replicate > 1 { // without it, the label answers the first one that is out with the person
+		entry.Replicate = q.Replicate
+	}
 	event, _, err := c.change(ctx, By{Person: person}.call(KindTold), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || s.answered(q, person) {
 			return decision{}, nil
@@ -238,14 +244,16 @@ func (c *Campaign) answer(ctx context.Context, person string, q *Question, value
 	return true, event.waiting(q.Targets), nil
 }
 
-// answered reports whether the person has told a label of a row since the ask that handed it out.
+// answered reports whether the person has told a measurement since the ask that handed it out. If the ask handed out the
+// row once, any label of it counts.
 func (s *State) answered(q *Question, person string) bool {
 	for _, a := range s.Asks {
 		if a.Ask != q.Ask {
 			continue
 		}
+		several := a.times(q.Row) > 1
 		for _, m := range s.Measurements(q.Row) {
-			if m.Seq > a.Seq && m.Person == person {
+			if m.Seq > a.Seq && m.Person == person && (!several || m.Replicate == q.Replicate) {
 				return true
 			}
 		}
@@ -253,29 +261,46 @@ func (s *State) answered(q *Question, person string) bool {
 	return false
 }
 
-// giveUp records that a row has failed for good, unless its status has changed otherwise.
+// times counts the measurements of a row that an ask handed out.
+func (a *Asked) times(row int64) (n int) {
+	for _, r := range a.Rows {
+		if r.Row == row {
+			n++
+		}
+	}
+	return n
+}
+
+// giveUp records that a row, or the measurement of it, has failed for good, unless its status has changed otherwise.
 func (c *Campaign) giveUp(ctx context.Context, person string, q *Question, reason string) (failed bool, err error) {
 	event, _, err := c.change(ctx, By{Person: person}.call(KindFailed), func(s *State) (decision, error) {
-		if !s.Exists(q.Row) || s.Status(q.Row) != StatusAsked && s.Status(q.Row) != StatusOpen {
+		if !s.Exists(q.Row) {
 			return decision{}, nil
 		}
-		return decision{events: []Event{{Failed: &Failed{Rows: []RowRef{q.RowRef}, Reason: reason}}}}, nil
+		failed := &Failed{Rows: []RowRef{q.RowRef}, Reason: reason}
+		if status := s.Status(q.Row); len(s.Out(q.Row)) > 1 || status == StatusLabelled || status == StatusWaiting {
+			if failed.Replicates = []int{q.Replicate}; !s.isOut(q) {
+				return decision{}, nil
+			}
+		} else if status != StatusAsked && status != StatusOpen {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Failed: failed}}}, nil
 	})
 	return event != nil && err == nil, err
 }
 
-// outOf returns the rows that are still out by an ask.
+// outOf returns the measurements that are still out by an ask.
 func (s *State) outOf(a *Asked) (rows []AskedRow) {
 	for _, r := range a.Rows {
-		if s.isOut(r.Row, a.Ask) {
+		if s.isOut(&Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}) {
 			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
-// isOut reports whether a row is out by an ask.
-func (s *State) isOut(row, ask int64) bool {
-	r := s.touched.get(row)
-	return r != nil && s.Status(row) == StatusAsked && r.asked.ask.Ask == ask
+// isOut reports whether a measurement is out by an ask.
+func (s *State) isOut(q *Question) bool {
+	return slices.ContainsFunc(s.Out(q.Row), func(h Handed) bool { return h.Ask == q.Ask && h.Pick.Number() == q.Replicate })
 }

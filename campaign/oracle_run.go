@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,22 @@ type note struct {
 	Row      int64 `json:"row"`
 	Failures int   `json:"failures,omitempty"`
 	Later    bool  `json:"later,omitempty"`
+	// Replicate is the number of the measurement; 0 means the first.
+	Replicate int `json:"replicate,omitempty"`
+}
+
+// question returns the measurement that the note is about.
+func (n note) question() *Question {
+	return &Question{RowRef: RowRef{Row: n.Row}, Ask: n.Ask, Replicate: max(1, n.Replicate)}
+}
+
+// noteOf returns a note about a measurement.
+func noteOf(q *Question) note {
+	n := note{Ask: q.Ask, Row: q.Row}
+	if q.Replicate > 1 {
+		n.Replicate = q.Replicate
+	}
+	return n
 }
 
 // loop is a run in progress. Its methods are called from one goroutine.
@@ -60,8 +77,8 @@ type loop struct {
 	c     *Campaign
 	notes notes
 
-	waiting []*Question         // for their turn
-	running map[int64]*Question // by row
+	waiting []*Question // for their turn
+	running map[turn]*Question
 	done    chan outcome
 
 	asking    bool
@@ -78,6 +95,14 @@ type loop struct {
 	reports  sync.Mutex
 }
 
+// turn is a measurement that an oracle makes.
+type turn struct {
+	row    int64
+	number int
+}
+
+func (q *Question) turn() turn { return turn{q.Row, q.Replicate} }
+
 type outcome struct {
 	q      *Question
 	values []float64
@@ -92,7 +117,7 @@ type askOutcome struct {
 func newLoop(c *Campaign, r Run) *loop {
 	return &loop{
 		Run: r, c: c, notes: notes{Run: rand.Text()},
-		running: map[int64]*Question{}, done: make(chan outcome, r.Parallel), asked: make(chan askOutcome, 1), ahead: r.Parallel,
+		running: map[turn]*Question{}, done: make(chan outcome, r.Parallel), asked: make(chan askOutcome, 1), ahead: r.Parallel,
 	}
 }
 
@@ -188,7 +213,7 @@ func (l *loop) drain(ctx context.Context) error {
 		if o.err == nil {
 			found = append(found, l.settle(ctx, o))
 		}
-		delete(l.running, o.q.Row)
+		delete(l.running, o.q.turn())
 	}
 	return errors.Join(found...)
 }
@@ -286,26 +311,49 @@ func (l *loop) fill(ctx context.Context) error {
 			return err
 		}
 		l.labelled = s.Counts().measured()
-		if room := l.MaxLabels - l.labelled - int64(len(l.running)); l.MaxLabels > 0 && room <= 0 {
+		room := l.MaxLabels == 0 || l.labelled+l.labelling(s) < l.MaxLabels
+		next := slices.IndexFunc(l.waiting, func(q *Question) bool { return room || !l.isNew(s, q) })
+		if next < 0 {
 			if len(l.running) == 0 {
 				l.endEnough(0)
 			}
 			return nil
 		}
-		q := l.waiting[0]
-		l.waiting = l.waiting[1:]
-		if s.isOut(q.Row, q.Ask) && l.running[q.Row] == nil {
+		q := l.waiting[next]
+		l.waiting = slices.Delete(l.waiting, next, next+1)
+		if s.isOut(q) && l.running[q.turn()] == nil {
 			l.start(ctx, q)
 		}
 	}
 	return nil
 }
 
+// labelling counts the rows without a label that the oracle is measuring.
+func (l *loop) labelling(s *State) int64 {
+	rows := map[int64]bool{}
+	for _, q := range l.running {
+		if len(s.Measurements(q.Row)) == 0 {
+			rows[q.Row] = true
+		}
+	}
+	return int64(len(rows))
+}
+
+// isNew reports whether a label of the question would be the first of its row.
+func (l *loop) isNew(s *State, q *Question) bool {
+	for turn := range l.running {
+		if turn.row == q.Row {
+			return false
+		}
+	}
+	return len(s.Measurements(q.Row)) == 0
+}
+
 var errTimeout = errors.New("timeout")
 
 // start lets the oracle label a row.
 func (l *loop) start(ctx context.Context, q *Question) {
-	l.running[q.Row] = q
+	l.running[q.turn()] = q
 	question := *q
 	go func() {
 		within, cancel := ctx, func() {}
@@ -338,7 +386,7 @@ func checkAnswer(values []float64, targets []string) error {
 
 // settle stores the outcome of a row.
 func (l *loop) settle(ctx context.Context, o outcome) error {
-	delete(l.running, o.q.Row)
+	delete(l.running, o.q.turn())
 	l.exhausted = false // others may have put rows back, or added some
 	broken := (*BrokenError)(nil)
 	switch {
@@ -349,7 +397,9 @@ func (l *loop) settle(ctx context.Context, o outcome) error {
 	case errors.As(o.err, &broken):
 		return o.err
 	case errors.Is(o.err, ErrLater):
-		if err := l.addNote(ctx, note{Ask: o.q.Ask, Row: o.q.Row, Later: true}); err != nil {
+		later := noteOf(o.q)
+		later.Later = true
+		if err := l.addNote(ctx, later); err != nil {
 			return err
 		}
 		l.result.Later++
@@ -369,17 +419,17 @@ func (l *loop) tell(ctx context.Context, o outcome) error {
 		return nil
 	}
 	l.misses = 0
-	l.labelled++
+	s, err := l.c.State(ctx)
+	if err != nil {
+		return err
+	}
+	l.labelled = s.Counts().measured()
 	if l.result.Told++; len(doubts) > 0 {
 		l.result.Waiting++
 	}
 	l.report(Report{Happening: RunTold, Question: *o.q, Doubts: doubts})
 	if !o.q.Audit {
 		return nil
-	}
-	s, err := l.c.State(ctx)
-	if err != nil {
-		return err
 	}
 	return l.judge(s)
 }
@@ -388,7 +438,9 @@ func (l *loop) tell(ctx context.Context, o outcome) error {
 func (l *loop) fail(ctx context.Context, o outcome) error {
 	reason := o.err.Error()
 	if o.q.Attempt <= l.Retries {
-		if err := l.addNote(ctx, note{Ask: o.q.Ask, Row: o.q.Row, Failures: o.q.Attempt}); err != nil {
+		tried := noteOf(o.q)
+		tried.Failures = o.q.Attempt
+		if err := l.addNote(ctx, tried); err != nil {
 			return err
 		}
 		l.result.Retried++
@@ -427,7 +479,8 @@ func (l *loop) askAhead(ctx context.Context) error {
 	counts := s.Counts()
 	if l.MaxLabels > 0 {
 		room := l.MaxLabels - counts.measured() - counts.Asked
-		if a.Rows = int(min(int64(a.Rows), room)); room <= 0 {
+		limits, _ := a.over(s.Settings.Limits, s.Settings.Layout)
+		if a.Rows = int(min(int64(a.Rows), room*int64(max(1, limits.Replicates)))); room <= 0 {
 			if len(l.running) == 0 && len(l.waiting) == 0 {
 				l.endEnough(counts.Asked)
 			}
@@ -437,8 +490,8 @@ func (l *loop) askAhead(ctx context.Context) error {
 	a.Lease = l.lease(s, a)
 	// A row whose lease has ended is open, but may still be with the oracle.
 	a.busy = make(map[int64]bool, len(l.running))
-	for row := range l.running {
-		a.busy[row] = true
+	for turn := range l.running {
+		a.busy[turn.row] = true
 	}
 	asking, cancel := context.WithCancel(ctx)
 	l.asking, l.cancelAsk, l.dry = true, cancel, false
@@ -520,20 +573,24 @@ func (l *loop) putBack(ctx context.Context) error {
 	defer cancel()
 	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(KindReturned), func(s *State) (decision, error) {
 		var rows []RowRef
+		var numbers []int
 		for _, a := range s.Asks {
 			if a.Person != l.Person {
 				continue
 			}
 			for _, r := range s.outOf(a.Asked) {
-				if !l.note(&Question{RowRef: r.RowRef, Ask: a.Ask}).Later {
-					rows = append(rows, r.RowRef)
+				if !l.note(&Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}).Later {
+					rows, numbers = append(rows, r.RowRef), append(numbers, r.Number())
 				}
 			}
 		}
 		if len(rows) == 0 {
 			return decision{}, nil
 		}
-		return decision{events: []Event{{Returned: &RowList{rows, "the run ended: " + string(l.result.End)}}}}, nil
+		if !slices.ContainsFunc(rows, func(r RowRef) bool { return len(s.Out(r.Row)) > 1 }) {
+			numbers = nil // whole rows
+		}
+		return decision{events: []Event{{Returned: &RowList{rows, "the run ended: " + string(l.result.End), numbers}}}}, nil
 	})
 	if event != nil && err == nil {
 		l.result.Returned = len(event.Returned.Rows)
@@ -544,11 +601,11 @@ func (l *loop) putBack(ctx context.Context) error {
 // note returns the note about a row.
 func (l *loop) note(q *Question) note {
 	for _, n := range l.notes.Rows {
-		if n.Ask == q.Ask && n.Row == q.Row {
+		if n.question().turn() == q.turn() && n.Ask == q.Ask {
 			return n
 		}
 	}
-	return note{Ask: q.Ask, Row: q.Row}
+	return noteOf(q)
 }
 
 // addNote replaces the note about a row.
@@ -562,7 +619,7 @@ func (l *loop) addNote(ctx context.Context, fresh note) error {
 	}
 	kept := []note{fresh}
 	for _, n := range l.notes.Rows {
-		if n.Ask != fresh.Ask || n.Row != fresh.Row {
+		if n.Ask != fresh.Ask || n.Row != fresh.Row || n.Replicate != fresh.Replicate {
 			kept = append(kept, n)
 		}
 	}
@@ -574,7 +631,7 @@ func (l *loop) addNote(ctx context.Context, fresh note) error {
 func (l *loop) writeNotes(ctx context.Context, s *State) error {
 	kept := []note{}
 	for _, n := range l.notes.Rows {
-		if s.isOut(n.Row, n.Ask) {
+		if s.isOut(n.question()) {
 			kept = append(kept, n)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -34,6 +35,7 @@ type Settings struct {
 	tables.Columns
 	Missing string `json:"missing,omitempty"` // as tables.Missing prints it
 	nextbatch.Limits
+	plate.Layout // of the wells of batches
 }
 
 // Duration is a time.Duration that JSON spells like "168h0m0s".
@@ -96,6 +98,8 @@ func (s Settings) Check() error { return s.CheckNamed(SettingOf) }
 var settings = map[string]string{
 	"Batch": "batch", "Spec": "spec", "TargetColumns": "targets", "Weights": "weights", "IDColumn": "id_column", "Members": "members",
 	"CostColumn": "cost_column", "Budget": "budget", "PerCost": "per_cost", "GroupColumn": "group_column", "PerGroup": "per_group", "GroupIsInput": "group_is_input",
+	"MinPerGroup": "min_per_group", "MaxGroups": "at_most_groups", "Same": "same", "Runs": "runs", "Replicates": "replicates", "ReplicateShare": "replicate_share",
+	"Plate": "plate", "Controls": "controls",
 	"Categorical": "categorical", "Keep": "keep", "Learner": "learner", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
 }
 
@@ -117,9 +121,15 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 			found = append(found, fmt.Errorf("the weight of a target must be positive and finite, not %v", w))
 		}
 	}
+	if _, err := s.Layout.Parse(nameOf); err != nil {
+		found = append(found, err)
+	}
 	r, err := s.request()
 	if err == nil {
-		r.Batch, r.FieldName = 1, nameOf
+		r.Batch, r.FieldName = s.batch(), nameOf
+		if s.Batch < 0 {
+			r.Batch = 1
+		}
 		r.Weights = nil // the settings alone do not say how many targets there are
 		err = r.Check()
 	}
@@ -127,10 +137,11 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 }
 
 // checkStored is Check for settings that are in a log. Earlier versions accepted any number of
-// members and epochs, and longer specs; an ask of such a campaign is rejected, but the campaign
+// members, epochs and runs, longer specs, and a column of Same twice; an ask of such a campaign is rejected, but the campaign
 // stays readable.
 func (s Settings) checkStored() error {
-	s.Members = 0
+	s.Members, s.Runs = 0, min(s.Runs, 1)
+	s.Same = s.Same[:min(len(s.Same), 1)]
 	s.Network.Training.Epochs = min(s.Network.Training.Epochs, network.MostEpochs)
 	if _, err := spec.Parse(s.Spec); err != nil {
 		s.Spec = ""
@@ -140,7 +151,7 @@ func (s Settings) checkStored() error {
 
 // request returns the part of a request that the settings determine.
 func (s Settings) request() (nextbatch.Request, error) {
-	r := nextbatch.Request{Choices: s.Choices, Columns: s.Columns, Limits: s.Limits}
+	r := nextbatch.Request{Choices: s.Choices, Columns: s.Columns, Limits: s.Limits, Layout: s.Layout}
 	if s.Spec != "" {
 		parsed, err := spec.Parse(s.Spec)
 		if err != nil {

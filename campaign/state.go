@@ -35,6 +35,7 @@ type Counts struct {
 	Failed   int64 `json:"failed"`
 	Retired  int64 `json:"retired"`
 	Waiting  int64 `json:"waiting" doc:"rows whose labels all wait for a second look"`
+	Repeats  int64 `json:"repeats" doc:"measurements that are out of rows that have a label"`
 }
 
 // State is what follows from a log at one moment. It keeps nothing about rows that
@@ -81,10 +82,9 @@ type rowState struct {
 	retired      bool
 	failed       bool // for good
 	failures     int
-	out          bool       // handed out, and neither told, failed nor returned since
-	leaseEnd     *time.Time // of the last ask
-	asked        *askedAs   // the last time before its first label
-	start        bool       // it was labelled before the first ask
+	out          []Handed // measurements that were handed out, and neither told, failed nor returned since
+	asked        *askedAs // the last time before its first label
+	start        bool     // it was labelled before the first ask
 	measurements []Measurement
 }
 
@@ -102,6 +102,10 @@ type Measurement struct {
 	Person string
 	Values []float64
 	Doubts []*plausible.Doubt // why values wait for a second look, one for each target, nil where the value counts; nil if all do
+
+	Replicate int       // its number among the measurements of the row, from 1
+	Ask       int64     // that handed it out; 0 if it was told without
+	Pick      *AskedRow // as it was handed out; nil if it was told without
 }
 
 // FoldError reports an event that cannot have happened.
@@ -237,7 +241,12 @@ func (s *State) checkSettings(set *Settings) error {
 	if n := len(set.Weights); n > 0 && n != len(s.Created.Targets) {
 		return fmt.Errorf("there are %d weights for %d targets", n, len(s.Created.Targets))
 	}
-	for _, name := range []string{set.CostColumn, set.GroupColumn} {
+	return s.checkColumns(set.Limits)
+}
+
+// checkColumns reports columns of limits that the rows do not have.
+func (s *State) checkColumns(l nextbatch.Limits) error {
+	for _, name := range append([]string{l.CostColumn, l.GroupColumn}, l.Same...) {
 		if name != "" && !slices.ContainsFunc(s.Created.Columns, func(c Column) bool { return c.Name == name }) {
 			return fmt.Errorf("the rows have no column %q", name)
 		}
@@ -277,23 +286,37 @@ func (s *State) ask(e *Event) error {
 		if !s.Exists(asked.Row) {
 			return fmt.Errorf("there is no row %d (%q)", asked.Row, asked.ID)
 		}
-		if status := s.statusAt(asked.Row, e.Time); status != StatusOpen {
-			return fmt.Errorf("row %q is asked for although it is %s", asked.ID, status)
+		if err := s.mayHandOut(a, asked, e.Time); err != nil {
+			return err
 		}
 		if n := len(asked.Predictions); n != 0 && n != len(s.Created.Targets) {
 			return fmt.Errorf("row %q has %d predictions for %d targets", asked.ID, n, len(s.Created.Targets))
 		}
-		s.update(asked.RowRef, func(r *rowState) {
-			r.out, r.leaseEnd, r.asked = true, a.LeaseEnd, &askedAs{a, asked}
-		})
+		s.update(asked.RowRef, func(r *rowState) { r.handOut(Handed{askEvent(e), asked}) })
 	}
 	for _, held := range a.HeldOut {
 		if !s.Exists(held.Row) || len(held.Values) != len(s.Created.Targets) {
 			return fmt.Errorf("row %d was held out, but does not exist or has %d predictions for %d targets", held.Row, len(held.Values), len(s.Created.Targets))
 		}
 	}
-	s.Asks = append(s.Asks, AskEvent{e.Seq, e.Time, e.Person, a})
+	s.Asks = append(s.Asks, askEvent(e))
 	return nil
+}
+
+// mayHandOut reports why a measurement cannot be handed out. A repeat is of a row that has a label, or had one that was
+// undone since; other rows are open, or have been handed out by the same ask, to be measured several times.
+func (s *State) mayHandOut(a *Asked, asked *AskedRow, now time.Time) error {
+	r := s.touched.get(asked.Row)
+	status, out := r.status(now), r.outAt(now)
+	ours := slices.ContainsFunc(out, func(h Handed) bool { return h.Asked == a })
+	there := slices.ContainsFunc(out, func(h Handed) bool { return h.Pick.Number() == asked.Number() })
+	switch {
+	case there && ours:
+		return fmt.Errorf("measurement %d of row %q is asked for twice", asked.Number(), asked.ID)
+	case status == StatusOpen, ours && !asked.Repeat, asked.Repeat && !there && status != StatusRetired && status != StatusFailed:
+		return nil
+	}
+	return fmt.Errorf("row %q is asked for although it is %s", asked.ID, status)
 }
 
 func (s *State) tell(e *Event) error {
@@ -302,60 +325,56 @@ func (s *State) tell(e *Event) error {
 			return fmt.Errorf("row %q has %d labels for %d targets", l.ID, len(l.Values), len(s.Created.Targets))
 		}
 		m := measurementOf(e, l)
-		if e.Corrected != nil && len(s.Measurements(l.Row)) == 0 {
+		if e.Corrected != nil && !s.correctable(l.Row, l.Replicate) {
 			return fmt.Errorf("row %q has no label that could be corrected", l.ID)
 		}
 		if e.Corrected != nil || m.counts() {
 			s.learnt = len(s.spans)
 		}
 		s.update(l.RowRef, func(r *rowState) {
-			if e.Corrected != nil {
-				r.replace(m)
-			}
 			r.start = r.start || s.lastAsk == 0
-			r.measurements, r.out = append(r.measurements, m), false
+			if e.Corrected != nil {
+				r.correct(m, l.Replicate)
+			} else {
+				r.take(m, l.Replicate)
+			}
 		})
 	}
 	return nil
 }
 
-// replace removes the measurements of the targets that a correction has a value for.
-func (r *rowState) replace(correction Measurement) {
-	var kept []Measurement
-	for _, m := range r.measurements {
-		values, some := slices.Clone(m.Values), false
-		for i, v := range correction.Values {
-			if !math.IsNaN(v) {
-				values[i] = math.NaN()
-			}
-			some = some || !math.IsNaN(values[i])
-		}
-		if m.Values = values; some {
-			kept = append(kept, m)
-		}
-	}
-	r.measurements = kept
+// correctable reports whether a row has the measurement with a number, or any if that is 0.
+func (s *State) correctable(row int64, number int) bool {
+	return slices.ContainsFunc(s.Measurements(row), func(m Measurement) bool { return number == 0 || m.Replicate == number })
 }
 
 func (s *State) fail(f *Failed) error {
-	for _, ref := range f.Rows {
-		if len(s.Measurements(ref.Row)) > 0 {
+	for i, ref := range f.Rows {
+		number, r := numberAt(f.Replicates, i), s.touched.get(ref.Row)
+		switch {
+		case number > 0 && r.handed(number) < 0:
+			return fmt.Errorf("measurement %d of row %q is not out, so it cannot fail", number, ref.ID)
+		case len(s.Measurements(ref.Row)) > 0 && len(r.out) == 0:
 			return fmt.Errorf("row %q has a label, so it cannot fail", ref.ID)
 		}
 		s.update(ref, func(r *rowState) {
-			r.out, r.failed = false, !f.Again
+			r.release(number)
 			r.failures++
+			if len(r.measurements)+len(r.out) == 0 {
+				r.failed = !f.Again
+			}
 		})
 	}
 	return nil
 }
 
 func (s *State) putBack(l *RowList) error {
-	for _, ref := range l.Rows {
-		if r := s.touched.get(ref.Row); r == nil || !r.out {
+	for i, ref := range l.Rows {
+		number, r := numberAt(l.Replicates, i), s.touched.get(ref.Row)
+		if r == nil || len(r.out) == 0 || number > 0 && r.handed(number) < 0 {
 			return fmt.Errorf("row %q is not out, so it cannot be returned", ref.ID)
 		}
-		s.update(ref, func(r *rowState) { r.out = false })
+		s.update(ref, func(r *rowState) { r.release(number) })
 	}
 	return nil
 }
@@ -371,13 +390,13 @@ func (s *State) update(ref RowRef, change func(*rowState)) {
 		mine.by, mine.measurements = s.by, slices.Clip(r.measurements)
 		r = &mine
 	}
-	wasOut := r.out
+	wasOut := len(r.out) > 0
 	s.settle(r, -1)
 	change(r)
 	s.settle(r, 1)
 	s.touched.set(ref.Row, r, s.by)
 	switch {
-	case r.out:
+	case len(r.out) > 0:
 		s.out.set(ref.Row, r, s.by)
 	case wasOut:
 		s.out.set(ref.Row, nil, s.by)
@@ -446,7 +465,7 @@ func (r *rowState) status(now time.Time) Status {
 		return StatusWaiting
 	case r.failed:
 		return StatusFailed
-	case r.out && (r.leaseEnd == nil || now.Before(*r.leaseEnd)):
+	case len(r.outAt(now)) > 0:
 		return StatusAsked
 	}
 	return StatusOpen
@@ -457,7 +476,10 @@ func (s *State) Counts() Counts {
 	c := s.settled
 	c.Rows = s.Total()
 	for _, r := range s.out.all() {
-		if r.status(s.Now) == StatusAsked {
+		switch out := r.outAt(s.Now); {
+		case len(out) > 0 && len(r.measurements) > 0:
+			c.Repeats += int64(len(out))
+		case len(out) > 0:
 			c.Asked++
 		}
 	}
@@ -495,12 +517,17 @@ func (s *State) Failures(row int64) int {
 	return 0
 }
 
-// LeaseEnd returns when the lease of a row ends that is out; nil means never.
-func (s *State) LeaseEnd(row int64) *time.Time {
-	if r := s.touched.get(row); r != nil {
-		return r.leaseEnd
+// LeaseEnd returns when the lease of a row ends that is out, the last one of several; nil means never.
+func (s *State) LeaseEnd(row int64) (end *time.Time) {
+	for _, h := range s.Out(row) {
+		if h.LeaseEnd == nil {
+			return nil
+		}
+		if end == nil || end.Before(*h.LeaseEnd) {
+			end = h.LeaseEnd
+		}
 	}
-	return nil
+	return end
 }
 
 // Label returns the label of a row: for each target the mean of its measurements that count or, by
@@ -527,6 +554,7 @@ func (s *State) Label(row int64) []float64 {
 type Noise struct {
 	Deviation nextbatch.Float `json:"deviation"` // NaN without repeated measurements
 	Freedom   int             `json:"freedom"`   // measurements minus rows
+	Rows      int             `json:"rows" doc:"that were measured twice or more"`
 }
 
 // Noise returns the noise of the labels of each target: the root of the pooled variance
@@ -534,12 +562,15 @@ type Noise struct {
 func (s *State) Noise() []Noise {
 	list := make([]Noise, len(s.Created.Targets))
 	for target := range list {
-		sum, freedom := 0.0, 0
+		sum, freedom, rows := 0.0, 0, 0
 		for _, ref := range s.With(StatusLabelled) {
 			squares, n := deviations(s.touched.get(ref.Row).measurements, target)
 			sum, freedom = sum+squares, freedom+max(0, n-1)
+			if n > 1 {
+				rows++
+			}
 		}
-		list[target] = Noise{nextbatch.Float(math.Sqrt(sum / float64(freedom))), freedom}
+		list[target] = Noise{nextbatch.Float(math.Sqrt(sum / float64(freedom))), freedom, rows}
 	}
 	return list
 }

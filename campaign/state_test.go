@@ -21,7 +21,10 @@ func describe(s *campaign.State) string {
 	for row := range s.Numbers() {
 		text += fmt.Sprintln(row, s.Status(row), s.Failures(row), s.Label(row), s.LeaseEnd(row))
 		for _, m := range s.Measurements(row) {
-			text += fmt.Sprintln(m.Seq, m.Time, m.Person, m.Values, m.Doubts != nil)
+			text += fmt.Sprintln(m.Seq, m.Time, m.Person, m.Values, m.Doubts != nil, m.Replicate, m.Ask, m.Pick != nil)
+		}
+		for _, h := range s.Out(row) {
+			text += fmt.Sprintln("out", h.Ask, h.Person, h.Pick.Number(), h.Pick.Repeat)
 		}
 	}
 	text += fmt.Sprintln(s.Waiting())

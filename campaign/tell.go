@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -17,16 +18,22 @@ import (
 // caller chooses to accept the other lines (Tell.Partial).
 //
 // A measurement that a row already has changes nothing, because people fill in one file
-// over days and tell it repeatedly. Measurements are compared by their numbers, target
-// by target: of a number that a list has k times for a row, and the row has m times,
-// max(0, k-m) are new.
+// over days and tell it repeatedly. Measurements are compared by their values, target
+// by target: of a value that a list has k times for a row, and the row has m times,
+// max(0, k-m) are new. A line that names its measurement (Entry.Replicate) is new if that measurement
+// has not been told yet, whatever the others are; if it has, the line is compared with it first. Another value of a
+// measurement that the same person has told is a mistake in one of the two: it has to be told as a correction, or as
+// a further measurement (Tell.Again).
 
 // Entry is a line of measurements.
 type Entry struct {
-	Line   int       // for messages, such as the row of a file, from 0
-	ID     string    // of the row
-	Values []float64 // one for each target, NaN where there is none
-	Fault  string    // what the reader of the line found wrong with it
+	Line     int       // its place in the list, such as the row of a table, from 0
+	FileLine int       // line of a file, from 1; 0 if there is none
+	ID       string    // of the row
+	Values   []float64 // one for each target, NaN where there is none
+	Fault    string    // what the reader of the line found wrong with it
+
+	Replicate int // which of the measurements of the row it is, as the batch numbers them, from 1; 0 if the line does not say
 }
 
 // Tell is measurements to tell.
@@ -55,10 +62,22 @@ func (t *Tell) call(by By, kind Kind) call {
 
 // Fault is what is wrong with a line.
 type Fault struct {
-	Line   int    `json:"line" doc:"its place in the request, from 0"`
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
+	Line     int    `json:"line" doc:"its place in the request, from 0"`
+	FileLine int    `json:"-"` // line of a file, from 1; 0 if there is none
+	ID       string `json:"id"`
+	Reason   string `json:"reason"`
 }
+
+// Place is what messages call the line, as dataset.Table.Place does.
+func (f *Fault) Place() string {
+	if f.FileLine > 0 {
+		return fmt.Sprintf("line %d (id %s)", f.FileLine, f.ID)
+	}
+	return fmt.Sprintf("row %d (from 0, id %s)", f.Line, f.ID)
+}
+
+// fault is what is wrong with an entry.
+func (e *Entry) fault(reason string) Fault { return Fault{e.Line, e.FileLine, e.ID, reason} }
 
 // TellError lists every line that is wrong. Nothing was changed.
 type TellError struct{ Faults []Fault }
@@ -66,7 +85,7 @@ type TellError struct{ Faults []Fault }
 func (e *TellError) Error() string {
 	lines := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
-		lines[i] = fmt.Sprintf("row %d, id %q: %s", f.Line, f.ID, f.Reason)
+		lines[i] = f.Place() + ": " + f.Reason
 	}
 	return strings.Join(lines, "\n")
 }
@@ -79,13 +98,19 @@ type ToldRows struct {
 	Waiting []Waiting // numbers that wait for a second look, also those among the known
 }
 
-// Tell takes measurements of rows: asked for or not, in any order, several of one row. Those that are far from what was
+// Tell takes measurements of rows: asked for or not, in any order, several of one row. Each answers the measurement that it names
+// or the first one of its row that is out (see replicates.go). Those that are far from what was
 // expected wait for a second look (see waiting.go).
 // An error about entries is a *TellError.
 func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
 	event, repeated, err := c.change(ctx, t.call(by, KindTold), func(s *State) (decision, error) {
 		right, faults, err := c.examine(ctx, s, t.Entries)
+		if !t.Again {
+			var wrong []Fault
+			right, wrong = s.contradictions(right, by.Person)
+			faults = append(faults, wrong...)
+		}
 		if err != nil || len(faults) > 0 && !t.Partial {
 			return decision{}, orTellError(err, faults)
 		}
@@ -113,7 +138,7 @@ func (r *ToldRows) finish(c *Campaign, event *Event, repeated bool, err error) e
 	return err
 }
 
-// Correct replaces the measurements of rows, for the targets that an entry has a number
+// Correct replaces the measurements of rows, or the one that an entry names, for the targets that the entry has a number
 // for, also those that wait for a second look; the new ones may wait, too. An error about entries is a *TellError. The
 // option Again has no effect.
 func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error) {
@@ -141,17 +166,19 @@ func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error)
 
 // corrections returns the labels that change their rows, those that the rows have already, and what cannot be corrected.
 func (s *State) corrections(right []located) (labels, known []Label, faults []Fault) {
-	seen := map[int64]bool{}
+	seen := map[int64][]int{} // the numbers of the measurements of a row; 0 for all
 	for _, r := range right {
-		fault := ""
+		fault, before := "", seen[r.row]
 		switch {
-		case seen[r.row]:
+		case slices.Contains(before, r.Replicate), slices.Contains(before, 0), len(before) > 0 && r.Replicate == 0:
 			fault = "the list corrects this row twice"
-		case len(s.Measurements(r.row)) == 0:
+		case !s.correctable(r.row, 0):
 			fault = "the row has no label that could be corrected"
+		case !s.correctable(r.row, r.Replicate):
+			fault = fmt.Sprintf("replicate %d of the row has no label that could be corrected", r.Replicate)
 		}
-		if seen[r.row] = true; fault != "" {
-			faults = append(faults, Fault{r.Line, r.ID, fault})
+		if seen[r.row] = append(before, r.Replicate); fault != "" {
+			faults = append(faults, r.fault(fault))
 			continue
 		}
 		if l := r.label(r.row); s.isSole(l) {
@@ -202,7 +229,7 @@ func (c *Campaign) examine(ctx context.Context, s *State, entries []Entry) (righ
 			fault = e.faultOfValues()
 		}
 		if fault != "" {
-			faults = append(faults, Fault{e.Line, e.ID, fault})
+			faults = append(faults, e.fault(fault))
 			continue
 		}
 		right = append(right, located{e, row})
@@ -247,14 +274,78 @@ func labelsOf(right []located) (list []Label) {
 	return list
 }
 
-// unknown returns what is new in the labels, and how many numbers are not.
-func (s *State) unknown(labels []Label) (fresh []Label, known int) {
-	type number struct {
-		row    int64
-		target int
-		value  float64
+// contradictions separates entries that have another value of a measurement which the same person has told.
+func (s *State) contradictions(list []located, person string) (right []located, faults []Fault) {
+	for _, r := range list {
+		if before, found := s.contradicted(r, person); found {
+			faults = append(faults, r.fault(fmt.Sprintf("replicate %d of the row has the label %v already; correct it, or leave out its number if this is a further measurement", r.Replicate, before)))
+			continue
+		}
+		right = append(right, r)
 	}
-	left := map[number]int{} // numbers of the rows that no label has matched yet
+	return right, faults
+}
+
+// contradicted returns the value of the measurement that an entry names, if it differs and no other one of the row is the same.
+func (s *State) contradicted(r located, person string) (before float64, found bool) {
+	measured := s.Measurements(r.row)
+	for target, v := range r.Values {
+		same := slices.ContainsFunc(measured, func(m Measurement) bool { return m.Values[target] == v })
+		for _, m := range measured {
+			if old := m.Values[target]; r.Replicate > 0 && m.Replicate == r.Replicate && m.Person == person && !same && !math.IsNaN(v) && !math.IsNaN(old) {
+				return old, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// unknown returns what is new in the labels, and how many values are not.
+func (s *State) unknown(labels []Label) (fresh []Label, known int) {
+	left := s.toldOf(labels)
+	match := make([][]bool, len(labels)) // of each label and target
+	for i, l := range labels {           // first with the measurements that they name
+		match[i] = make([]bool, len(l.Values))
+		for target, v := range l.Values {
+			match[i][target] = l.Replicate > 0 && left.take(toldValue{l.Row, target, float64(v)}, l.Replicate)
+		}
+	}
+	for i, l := range labels {
+		values, some := slices.Clone(l.Values), false
+		for target, v := range values {
+			one := toldValue{l.Row, target, float64(v)}
+			switch {
+			case math.IsNaN(float64(v)):
+			case match[i][target], (l.Replicate == 0 || left.answered(one, l.Replicate)) && left.take(one, 0):
+				known++
+				values[target] = nextbatch.Float(math.NaN())
+			default:
+				some = true
+			}
+		}
+		if some {
+			fresh = append(fresh, Label{RowRef: l.RowRef, Values: values, Replicate: l.Replicate})
+		}
+	}
+	return fresh, known
+}
+
+// toldValue is a value of a row that was told.
+type toldValue struct {
+	row    int64
+	target int
+	value  float64
+}
+
+// toldValues are the values that rows have and that no label has matched yet, with the numbers of their measurements.
+type toldValues struct {
+	left    map[toldValue][]int
+	numbers map[toldValue][]int // of all measurements of a row and target, whose value is 0 here
+}
+
+// toldOf returns the values of the rows of labels.
+func (s *State) toldOf(labels []Label) toldValues {
+	t := toldValues{map[toldValue][]int{}, map[toldValue][]int{}}
 	seen := map[int64]bool{}
 	for _, l := range labels {
 		if seen[l.Row] {
@@ -264,33 +355,30 @@ func (s *State) unknown(labels []Label) (fresh []Label, known int) {
 		for _, m := range s.Measurements(l.Row) {
 			for target, v := range m.Values {
 				if !math.IsNaN(v) {
-					left[number{l.Row, target, v}]++
+					value, any := toldValue{l.Row, target, v}, toldValue{l.Row, target, 0}
+					t.left[value], t.numbers[any] = append(t.left[value], m.Replicate), append(t.numbers[any], m.Replicate)
 				}
 			}
 		}
 	}
-	for _, l := range labels {
-		values, some := slices.Clone(l.Values), false
-		for target, v := range values {
-			if math.IsNaN(float64(v)) {
-				continue
-			}
-			if key := (number{l.Row, target, float64(v)}); left[key] > 0 {
-				left[key]--
-				known++
-				values[target] = nextbatch.Float(math.NaN())
-			} else {
-				some = true
-			}
-		}
-		if some {
-			fresh = append(fresh, Label{RowRef: l.RowRef, Values: values})
-		}
-	}
-	return fresh, known
+	return t
 }
 
-// isSole reports whether the numbers of a label are the only ones that the row has.
+// take crosses off a value of the measurement with a number, or of any if that is 0, and reports whether it was there.
+func (t toldValues) take(v toldValue, number int) bool {
+	at := slices.IndexFunc(t.left[v], func(n int) bool { return number == 0 || n == number })
+	if at >= 0 {
+		t.left[v] = slices.Delete(t.left[v], at, at+1)
+	}
+	return at >= 0
+}
+
+// answered reports whether the measurement with a number has a value of the target.
+func (t toldValues) answered(v toldValue, number int) bool {
+	return slices.Contains(t.numbers[toldValue{v.row, v.target, 0}], number)
+}
+
+// isSole reports whether the values of a label are the only ones that the row, or the measurement that it names, has.
 func (s *State) isSole(l Label) bool {
 	for target, v := range l.Values {
 		if math.IsNaN(float64(v)) {
@@ -298,7 +386,7 @@ func (s *State) isSole(l Label) bool {
 		}
 		var there []float64
 		for _, m := range s.Measurements(l.Row) {
-			if !math.IsNaN(m.Values[target]) {
+			if !math.IsNaN(m.Values[target]) && (l.Replicate == 0 || m.Replicate == l.Replicate) {
 				there = append(there, m.Values[target])
 			}
 		}
@@ -383,10 +471,13 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, erro
 	if !some {
 		return nil, refuseRows("the table has no column of labels (%s)", strings.Join(s.Created.Targets, ", "))
 	}
+	replicates := s.ownColumn(t, ReplicateColumn)
 	var entries []Entry
+	lines := t.Origin().Lines
 	for row := range t.Rows() {
-		e := Entry{Line: row, ID: ids.Format(row)}
+		e := Entry{Line: row, FileLine: lines.Of(row), ID: ids.Format(row)}
 		if e.read(columns, row) {
+			e.readReplicate(replicates, row)
 			entries = append(entries, e)
 		}
 	}
@@ -394,13 +485,36 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, erro
 	return entries, c.compareInputs(ctx, s, t, entries)
 }
 
-// markForeign marks lines that name another campaign.
-func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
-	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == CampaignColumn }) || !t.Has(CampaignColumn) {
+// ownColumn returns a column that files of batches have and the rows of the campaign do not; nil if the table lacks it.
+func (s *State) ownColumn(t *dataset.Table, name string) dataset.Column {
+	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == name }) || slices.Contains(s.Created.Targets, name) || s.Created.IDColumn == name || !t.Has(name) {
+		return nil
+	}
+	column, err := t.Column(name)
+	if err != nil {
+		return nil
+	}
+	return column
+}
+
+// readReplicate reads which measurement of its row a line is, if the table has a column for it.
+func (e *Entry) readReplicate(column dataset.Column, row int) {
+	if column == nil || column.Missing(row) || strings.TrimSpace(column.Format(row)) == "" {
 		return
 	}
-	column, err := t.Column(CampaignColumn)
-	if err != nil {
+	text := strings.TrimSpace(column.Format(row))
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || number < 1 || number > math.MaxInt32 || number != math.Trunc(number) {
+		e.Fault = cmp.Or(e.Fault, fmt.Sprintf("the replicate %q is not a whole number from 1 on", text))
+		return
+	}
+	e.Replicate = int(number)
+}
+
+// markForeign marks lines that name another campaign.
+func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
+	column := s.ownColumn(t, CampaignColumn)
+	if column == nil {
 		return
 	}
 	for i := range entries {
@@ -470,36 +584,51 @@ func sameText(a, b string) bool {
 	return err == nil && err2 == nil && x == y
 }
 
-// Fail records that rows could not be labelled. With again they are open again, otherwise
-// they are never handed out again. An error about rows is a *TellError.
+// Fail records that rows could not be labelled, or measurements of them: s017#2 names the second one of row s017, unless
+// that is itself the id of a row. With again they are open again, otherwise they are never handed out again. Of a row
+// with a label, the measurements that are out fail, and it stays labelled. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindFailed, ids, reason, again), ids, func(s *State, row int64) (fault string, skip bool) {
-		switch s.Status(row) {
-		case StatusLabelled:
-			return "the row has a label, so it cannot fail", false
-		case StatusWaiting:
-			return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire the row", false
-		case StatusRetired:
+	return c.changeMeasurements(ctx, by.call(KindFailed, ids, reason, again), ids, func(s *State, row int64, number int) (fault string, skip bool) {
+		switch status := s.Status(row); {
+		case status == StatusRetired:
 			return "the row is retired", false
-		case StatusFailed:
+		case number > 0 && !s.isHanded(row, number):
+			return fmt.Sprintf("replicate %d of the row is not out", number), false
+		case len(s.Out(row)) > 0:
+			return "", false
+		case status == StatusLabelled:
+			return "the row has a label, so it cannot fail", false
+		case status == StatusWaiting:
+			return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire the row", false
+		case status == StatusFailed:
 			return "", !again
 		}
 		return "", false
-	}, func(rows []RowRef) Event { return Event{Failed: &Failed{rows, reason, again}} })
+	}, func(rows []RowRef, numbers []int) Event {
+		return Event{Failed: &Failed{rows, reason, again, numbers}}
+	})
 }
 
-// Return returns rows that are out: they are open again. An error about rows is a
+// Return returns rows, or measurements of them as in Fail, that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindReturned, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
-		switch s.Status(row) {
-		case StatusAsked:
+	return c.changeMeasurements(ctx, by.call(KindReturned, ids, reason), ids, func(s *State, row int64, number int) (fault string, skip bool) {
+		switch status := s.Status(row); {
+		case number > 0 && !s.isHanded(row, number):
+			return fmt.Sprintf("replicate %d of the row is not out", number), false
+		case len(s.Out(row)) > 0:
 			return "", false
-		case StatusOpen:
+		case status == StatusOpen:
 			return "", true
+		default:
+			return fmt.Sprintf("the row is not out: it is %s", status), false
 		}
-		return fmt.Sprintf("the row is not out: it is %s", s.Status(row)), false
-	}, func(rows []RowRef) Event { return Event{Returned: &RowList{rows, reason}} })
+	}, func(rows []RowRef, numbers []int) Event { return Event{Returned: &RowList{rows, reason, numbers}} })
+}
+
+// isHanded reports whether a measurement of a row is out.
+func (s *State) isHanded(row int64, number int) bool {
+	return slices.ContainsFunc(s.Out(row), func(h Handed) bool { return h.Pick.Number() == number })
 }
 
 // Retire removes rows from the campaign: they are neither picked nor used for training. An
@@ -507,7 +636,7 @@ func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason strin
 func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
 	return c.changeRows(ctx, by.call(KindRetired, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
 		return "", s.Status(row) == StatusRetired
-	}, func(rows []RowRef) Event { return Event{Retired: &RowList{rows, reason}} })
+	}, func(rows []RowRef) Event { return Event{Retired: &RowList{Rows: rows, Reason: reason}} })
 }
 
 // Confirm makes the numbers of rows count that wait for a second look. Rows of which none waits stay as they are. An error
@@ -522,34 +651,89 @@ func (c *Campaign) Confirm(ctx context.Context, by By, ids []string, reason stri
 		default:
 			return "the row has no label that could be confirmed", false
 		}
-	}, func(rows []RowRef) Event { return Event{Confirmed: &RowList{rows, reason}} })
+	}, func(rows []RowRef) Event { return Event{Confirmed: &RowList{Rows: rows, Reason: reason}} })
 }
 
 // changeRows makes a change of rows by their ids, each once. The first function says what
 // is wrong with a row, or that it has changed already.
 func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge func(s *State, row int64) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
+	return c.changeNamed(ctx, by, ids, c.rowsNamed,
+		func(s *State, of named) (fault string, skip bool) { return judge(s, of.Row) },
+		func(rows []RowRef, _ []int) Event { return event(rows) })
+}
+
+// changeMeasurements does so with rows, or with single measurements of them.
+func (c *Campaign) changeMeasurements(ctx context.Context, by call, ids []string, judge func(s *State, row int64, number int) (fault string, skip bool), event func([]RowRef, []int) Event) (Changed, error) {
+	return c.changeNamed(ctx, by, ids, c.measurementsNamed,
+		func(s *State, of named) (fault string, skip bool) { return judge(s, of.Row, of.number) }, event)
+}
+
+// named is a row, or one of its measurements if the number is not 0.
+type named struct {
+	RowRef
+	number int
+}
+
+// rowsNamed finds rows by their ids.
+func (c *Campaign) rowsNamed(ctx context.Context, s *State, ids []string) (map[string]named, error) {
+	rows, err := c.find(ctx, s, ids)
+	list := make(map[string]named, len(rows))
+	for id, row := range rows {
+		list[id] = named{RowRef{row, id}, 0}
+	}
+	return list, err
+}
+
+// measurementsNamed finds rows by their ids, and measurements by ids with a number, such as s017#2.
+func (c *Campaign) measurementsNamed(ctx context.Context, s *State, ids []string) (map[string]named, error) {
+	list, err := c.rowsNamed(ctx, s, ids)
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, text := range ids {
+		if id, _, ok := replicateOf(text); ok && list[text].ID == "" {
+			others = append(others, id)
+		}
+	}
+	rows, err := c.find(ctx, s, others)
+	for _, text := range ids {
+		id, number, ok := replicateOf(text)
+		if row, known := rows[id]; ok && known && list[text].ID == "" {
+			list[text] = named{RowRef{row, id}, number}
+		}
+	}
+	return list, err
+}
+
+func (c *Campaign) changeNamed(ctx context.Context, by call, ids []string, find func(context.Context, *State, []string) (map[string]named, error),
+	judge func(*State, named) (fault string, skip bool), event func([]RowRef, []int) Event) (Changed, error) {
 	return changed(c.change(ctx, by, func(s *State) (decision, error) {
-		found, err := c.find(ctx, s, ids)
+		found, err := find(ctx, s, ids)
 		if err != nil {
 			return decision{}, err
 		}
 		var faults []Fault
 		var rows []RowRef
-		seen := map[string]bool{}
+		var numbers []int
+		seen, whole := map[named]bool{}, map[int64]bool{}
+		for _, of := range found {
+			whole[of.Row] = whole[of.Row] || of.number == 0
+		}
 		for line, id := range ids {
-			row, known := found[id]
+			of, known := found[id]
 			if !known {
-				faults = append(faults, Fault{line, id, "the campaign has no row with this id"})
+				faults = append(faults, Fault{Line: line, ID: id, Reason: "the campaign has no row with this id"})
 				continue
 			}
-			fault, skip := judge(s, row)
+			fault, skip := judge(s, of)
 			switch {
 			case fault != "":
-				faults = append(faults, Fault{line, id, fault})
-			case !skip && !seen[id]:
-				rows = append(rows, RowRef{row, id})
+				faults = append(faults, Fault{Line: line, ID: id, Reason: fault})
+			case !skip && !seen[of] && (of.number == 0 || !whole[of.Row]):
+				rows, numbers = append(rows, of.RowRef), append(numbers, of.number)
 			}
-			seen[id] = true
+			seen[of] = true
 		}
 		if len(faults) > 0 {
 			return decision{}, &TellError{faults}
@@ -557,6 +741,9 @@ func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge 
 		if len(rows) == 0 {
 			return decision{}, nil
 		}
-		return decision{events: []Event{event(rows)}}, nil
+		if slices.Max(numbers) == 0 {
+			numbers = nil // whole rows, as in events of earlier versions
+		}
+		return decision{events: []Event{event(rows, numbers)}}, nil
 	}))
 }

@@ -30,6 +30,8 @@ type Waiting struct {
 	Person string          `json:"person,omitempty" doc:"who told it"`
 	Doubt  plausible.Doubt `json:"doubt" doc:"why it waits"`
 	Why    string          `json:"why" doc:"the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?"`
+
+	Replicate int `json:"replicate,omitempty" doc:"which measurement of the row it is; absent where the label did not say"`
 }
 
 // value returns the number of a target, NaN where there is none or it waits.
@@ -60,7 +62,7 @@ func (m *Measurement) waiting(of RowRef, targets []string) (list []Waiting) {
 	for target := range m.Values {
 		if m.waits(target) {
 			value, doubt := m.Values[target], m.Doubts[target]
-			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, doubt.Words(value)})
+			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, doubt.Words(value), m.Replicate})
 		}
 	}
 	return list
@@ -86,7 +88,7 @@ func (e *Event) waiting(targets []string) (list []Waiting) {
 
 // measurementOf returns a label of an event as a measurement.
 func measurementOf(e *Event, l Label) Measurement {
-	m := Measurement{e.Seq, e.Time, e.Person, make([]float64, len(l.Values)), l.Doubts}
+	m := Measurement{Seq: e.Seq, Time: e.Time, Person: e.Person, Values: make([]float64, len(l.Values)), Doubts: l.Doubts, Replicate: l.Replicate}
 	for i, v := range l.Values {
 		m.Values[i] = float64(v)
 	}

@@ -31,6 +31,18 @@ func Fill(table, filled *Table, id, number, target string, others ...string) (Fi
 	if err != nil {
 		return Filled{}, err
 	}
+	return f.fill(find, id, number)
+}
+
+// FillRows is Fill for a table with replicates, in which row i of filled belongs to row at[i], as MakeRoom returns it.
+func FillRows(table, filled *Table, at []int, id, target string, others ...string) (Filled, error) {
+	f := filling{table: table, filled: filled, target: target, others: others}
+	return f.fill(func(row int) (int, error) { return at[row], nil }, id, "")
+}
+
+// fill takes the labels of all rows, which find finds in the table.
+func (f *filling) fill(find func(row int) (int, error), id, number string) (Filled, error) {
+	filled, target := f.filled, f.target
 	f.shared(id, number)
 	labels, err := filled.Numeric(target)
 	if err != nil {

@@ -23,6 +23,7 @@ type Style struct {
 type Origin struct {
 	Style
 	Headless bool     // the file has no line with the names of the columns
+	Stored   bool     // numbers are stored as programs write them, besides those that people typed as text
 	Notes    []string // how the file is written, and what was assumed about it
 	Warnings []string // cells that are taken for something else than they say
 	Lines    Lines

@@ -36,11 +36,12 @@ type input struct {
 	deviation   float64        // 0 for categories
 	middle      string         // of the candidates
 	median      float64
+	decimal     byte // mark
 }
 
 // NewInputs returns the named columns, with what is typical of the candidates, which are rows
-// of the pool's table. The table of the labelled rows may be nil.
-func NewInputs(columns []string, pool, train *dataset.Table, candidates []int) (list Inputs) {
+// of the pool's table. The table of the labelled rows may be nil. Decimal is the decimal mark of numbers; 0 means a point.
+func NewInputs(columns []string, pool, train *dataset.Table, candidates []int, decimal byte) (list Inputs) {
 	sample := candidates
 	if len(sample) > apartSample {
 		sample = make([]int, apartSample)
@@ -53,7 +54,7 @@ func NewInputs(columns []string, pool, train *dataset.Table, candidates []int) (
 		if err != nil {
 			continue
 		}
-		in := &input{name: name, pool: column}
+		in := &input{name: name, pool: column, decimal: decimal}
 		if train != nil {
 			in.train, _ = train.Column(name) // nil if it is not there
 		}
@@ -146,7 +147,7 @@ func (in *input) compare(row, other int) (Apart, bool) {
 	}
 	a.Deviations = math.Abs(column.Float(row)-reference) / in.deviation
 	texts := Numbers(column.Float(row), reference)
-	a.Value, a.Other = texts[0], texts[1]
+	a.Value, a.Other = words.Marked(texts[0], in.decimal), words.Marked(texts[1], in.decimal)
 	return a, a.Deviations > 0
 }
 

@@ -18,6 +18,7 @@ type Batch struct {
 	Picks     []selection.Pick
 	Fallbacks []selection.Fallback
 	Typical   float64
+	Decimal   byte // the decimal mark of numbers; 0 means a point
 }
 
 // Reason explains in one line why pick i is in the batch, with the user's names of rows.
@@ -36,7 +37,7 @@ func (b Batch) Reason(i int, name func(set selection.Set, row int) string) strin
 		} else if method := b.Method.Info(); method.NoKernel && method.Draws {
 			parts = append(parts, "drawn at random")
 		} else {
-			score := fmt.Sprintf("%s score %s", b.Method, words.Number(p.Score))
+			score := fmt.Sprintf("%s score %s", b.Method, words.Marked(words.Number(p.Score), b.Decimal))
 			if i == 0 {
 				score = "the first pick, by its " + score
 			}
@@ -58,7 +59,7 @@ func named(name func(selection.Set, int) string, set selection.Set, row int) str
 // of the median distance of a pick from its centre.
 func (b Batch) far(distance float64) string {
 	if b.Typical > 0 {
-		return fmt.Sprintf("%.2g times the typical distance", distance/b.Typical)
+		return b.times(distance/b.Typical) + "the typical distance"
 	}
 	var all []float64
 	for _, p := range b.Picks {
@@ -70,7 +71,15 @@ func (b Batch) far(distance float64) string {
 		return "no distance"
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("%.2g times the median distance of this batch", distance/all[len(all)/2])
+	return b.times(distance/all[len(all)/2]) + "the median distance of this batch"
+}
+
+// times puts a ratio before what it is a multiple of.
+func (b Batch) times(ratio float64) string {
+	if text := words.Brief(ratio); text != "1" {
+		return words.Marked(text, b.Decimal) + " times "
+	}
+	return "about "
 }
 
 // fallback returns why a row was drawn at random in a step.

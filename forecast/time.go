@@ -4,7 +4,8 @@ package forecast
 // two selections, of which the larger has four times the rows and twice the
 // batch of the smaller. Times beyond the larger are extrapolated from both: what is
 // computed once per row grows linearly, the steps of the selection as a power of
-// rows × batch. A first selection, which is not counted, warms up memory and threads.
+// rows × batch. A first selection, which is not counted, warms up memory and threads. The samples of a small pool
+// are small, so that the forecast takes a part of a second.
 //
 // A step on features reads each row at most once, so the steps grow in proportion to
 // rows × batch or more slowly. The smaller sample may still be much faster per row, because
@@ -22,16 +23,19 @@ import (
 
 // Sizes of the samples.
 const (
-	SampleRows   = 16384 // most candidates
-	WarmEpochs   = 4     // that are not measured
+	WarmEpochs   = 2 // that are not measured
 	sampleBatch  = 64
-	sampleEpochs = 16
+	sampleEpochs = 8
+
+	fewestRows  = 2048  // candidates, unless there are fewer
+	mostRows    = 16384 // where features no longer fit into caches
+	sampleShare = 16    // one in so many candidates, within these bounds
 )
 
 // With large networks samples are smaller: the floating-point operations of a training,
-// and of the networks in a selection, stay below these, a few seconds on two cores.
+// and of the networks in a selection, stay below these, tenths of a second on two cores.
 const (
-	trainingWork  = 4e11
+	trainingWork  = 1.2e11
 	selectionWork = 1e11
 
 	leastEpochs = 2 // the first warms up
@@ -59,7 +63,7 @@ func SampleTraining(c network.Config, inputs, labelled int) (epochs, rows int) {
 // network that each of them runs through.
 func SamplePool(a network.Architecture, inputs int) int {
 	c := network.Config{Architecture: a, Training: network.Training{Epochs: 1, Batch: 1}}
-	return max(leastPool, min(SampleRows, int(selectionWork/c.Work(inputs, 1, 0))))
+	return max(leastPool, min(mostRows, int(selectionWork/c.Work(inputs, 1, 0))))
 }
 
 // Sample is a selection that is measured.
@@ -72,7 +76,8 @@ type Sample struct {
 // Samples returns the sizes of the two selections to measure, the larger with at most the given number
 // of candidates.
 func Samples(pool, batch, most int) (small, large Sample) {
-	large = Sample{Rows: min(pool, most), Batch: min(batch, sampleBatch, pool)}
+	rows := min(max(pool/sampleShare, fewestRows), mostRows)
+	large = Sample{Rows: min(rows, most, pool), Batch: min(batch, sampleBatch, pool)}
 	return Sample{Rows: max(large.Rows/4, min(large.Rows, large.Batch)), Batch: max(large.Batch/2, 1)}, large
 }
 

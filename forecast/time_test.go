@@ -47,6 +47,20 @@ func TestForecastOfLargePools(t *testing.T) {
 	}
 }
 
+// TestSamplesGrowWithThePool: a small pool is measured on few rows, and a large one on so many that features do not
+// fit into a cache.
+func TestSamplesGrowWithThePool(t *testing.T) {
+	t.Parallel()
+	for pool, want := range map[int]int{1000: 1000, 5000: fewestRows, 100_000: 6250, 1_000_000: mostRows} {
+		if small, large := Samples(pool, 256, pool); large.Rows != want || small.Rows != want/4 || large.Batch != sampleBatch {
+			t.Errorf("%d candidates: %+v and %+v", pool, small, large)
+		}
+	}
+	if _, large := Samples(1_000_000, 256, 300); large.Rows != 300 {
+		t.Errorf("%d candidates, not 300", large.Rows)
+	}
+}
+
 // TestSamplesAreBounded: however large the network, a forecast takes a bounded amount of
 // work; the paper's network is measured as it was.
 func TestSamplesAreBounded(t *testing.T) {
@@ -63,7 +77,7 @@ func TestSamplesAreBounded(t *testing.T) {
 				t.Errorf("%d labels: %d epochs of %d rows", labelled, epochs, rows)
 			}
 			pool := SamplePool(c.WithDefaults().Architecture, 20)
-			if width <= 512 && pool != SampleRows || width == 8192 && pool > 1024 || pool < leastPool {
+			if width <= 512 && pool != mostRows || width == 8192 && pool > 1024 || pool < leastPool {
 				t.Errorf("width %d: %d candidates", width, pool)
 			}
 		}

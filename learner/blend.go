@@ -27,6 +27,7 @@ type blend struct {
 	parts      []part // candidates that have a weight
 	factor     float64
 	rmse       float64 // out of fold
+	weighed    bool    // weights and errors count rows for those of the pool that they stand for
 	intervals  conformal.Intervals
 	scores     []float64          // R_i of the intervals, in ascending order
 	counts     []float64          // how many rows of the pool each R_i stands for
@@ -56,7 +57,7 @@ type part struct {
 // blendOf blends candidates that were cross-fitted to a target. Names and what is to be said of the learners that
 // were left out are in the candidates.
 func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted) (*blend, error) {
-	b := &blend{candidates: candidates}
+	b := &blend{candidates: candidates, weighed: t.Stand != nil}
 	known, own := dataset.Labelled(t.Labels, target)
 	labels := spread(own, known, t.Rows.Len())
 	var in []int // candidates that take part
@@ -82,7 +83,7 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 		}
 	}
 	if len(in) == 0 {
-		return nil, fmt.Errorf("no learner could learn from %d labels: %s", len(known), b.reasons())
+		return nil, fmt.Errorf("no learner could learn from %s labels: %s", words.Whole(len(known)), b.reasons())
 	}
 	weights := t.weigh(in, crossed, known, labels)
 	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed, some) > t.fewest(crossed, in) {

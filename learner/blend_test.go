@@ -297,7 +297,7 @@ func TestCategories(t *testing.T) {
 		Categories: []dataset.Category{{Column: "b", Levels: []string{"x", "y", "z"}}, {Column: "c", Levels: []string{"no", "yes"}}},
 	}
 	columns := ColumnsOf(e)
-	if want := []Column{{First: 0, Width: 1, Mark: 5}, {First: 1, Width: 3, Category: true}, {First: 4, Width: 1, Category: true}}; !slices.Equal(columns, want) {
+	if want := []Column{{Name: "a", First: 0, Width: 1, Mark: 5}, {Name: "b", First: 1, Width: 3, Category: true}, {Name: "c", First: 4, Width: 1, Category: true}}; !slices.Equal(columns, want) {
 		t.Fatalf("columns %+v", columns)
 	}
 	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0.5, 1}, {3, 1, 0, 0, 0, 0}})

@@ -71,6 +71,14 @@ func (k Kind) Fewest() int {
 	return dataset.FewestToLearn
 }
 
+// CheckLabels reports more labels than a model of this kind takes. The blend of all candidates takes any number.
+func (k Kind) CheckLabels(n int) error {
+	if k == GaussianOnly && n > MostForProcess {
+		return fmt.Errorf("a Gaussian process takes at most %s labels, and there are %s: choose the learner %s or %s", words.Whole(MostForProcess), words.Whole(n), Auto, TreesOnly)
+	}
+	return nil
+}
+
 // Blends reports whether models of this kind are blends. A network alone is not.
 func (k Kind) Blends() bool { return k != "" && k != NetworkAlone }
 

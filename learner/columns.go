@@ -10,6 +10,7 @@ import (
 
 // Column is a column of the user's table among the features of encoded rows.
 type Column struct {
+	Name         string
 	First, Width int  // its features
 	Category     bool // these are the levels of a category, one-hot; a single one is 1 for the second of two levels
 	Mark         int  // the feature that is 1 where the value is missing; 0 or less means none (the first feature is no mark)
@@ -20,11 +21,11 @@ type Column struct {
 func ColumnsOf(e *dataset.Encoder) (columns []Column) {
 	add := func(c Column) { columns = append(columns, c) }
 	at := len(e.Numeric)
-	for j := range e.Numeric {
-		add(Column{First: j, Width: 1})
+	for j, name := range e.Numeric {
+		add(Column{Name: name, First: j, Width: 1})
 	}
 	for _, k := range e.Categories {
-		c := Column{First: at, Width: len(k.Levels), Category: true}
+		c := Column{Name: k.Column, First: at, Width: len(k.Levels), Category: true}
 		if len(k.Levels) == 2 {
 			c.Width = 1
 		}
@@ -39,7 +40,7 @@ func ColumnsOf(e *dataset.Encoder) (columns []Column) {
 	for _, f := range e.Times {
 		times[f.Column] = len(columns)
 		for range 1 + 2*len(f.Cycles) {
-			add(Column{First: at, Width: 1})
+			add(Column{Name: f.Column, First: at, Width: 1})
 			at++
 		}
 	}

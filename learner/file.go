@@ -48,6 +48,7 @@ type fileTarget struct {
 	Parts      []filePart          `json:"parts"`
 	Factor     float64             `json:"factor"`
 	RMSE       float64             `json:"rmse"`
+	Weighed    bool                `json:"weighed,omitempty"`
 	Intervals  conformal.Intervals `json:"intervals"`
 	Scores     []float64           `json:"scores"`
 	Counts     []float64           `json:"counts,omitempty"`
@@ -126,7 +127,7 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 	}
 	for _, t := range m.targets {
 		b := t.blend
-		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
+		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Weighed: b.weighed, Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
 		var boosting *forest
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
@@ -273,7 +274,7 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	if err != nil {
 		return err
 	}
-	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
+	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, weighed: from.Weighed, intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
 	for _, p := range from.Parts {
 		var predictor Predictor
 		switch {

@@ -65,7 +65,11 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 	if err != nil {
 		return nil, err
 	}
-	candidates := learners(slices.Min(dataset.CountLabels(t.Labels)))
+	counts := dataset.CountLabels(t.Labels)
+	if err := o.Kind.CheckLabels(slices.Max(counts)); err != nil && len(o.Others) == 0 {
+		return nil, err
+	}
+	candidates := learners(slices.Min(counts))
 	if len(candidates) > MostCandidates {
 		return nil, fmt.Errorf("there are %d learners; a blend takes up to %d", len(candidates), MostCandidates)
 	}

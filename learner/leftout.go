@@ -186,12 +186,16 @@ func (m *Model) LeftOut() []LeftOut {
 	return slices.Clone(m.of().blend.leftOut)
 }
 
-// LeftOutNotes says which labels the model has not learnt from, and why. Name returns what the user calls a row of the sample.
-func (m *Model) LeftOutNotes(name func(row int) string) (notes []string) {
+// LeftOutNotes says which labels the model has not learnt from, and why. Name returns what the user calls a row of the sample. Aside, unless
+// nil, returns what else is known of the label of a row, as a clause such as "which looks like a slip", or nothing.
+func (m *Model) LeftOutNotes(name, aside func(row int) string) (notes []string) {
 	for _, l := range m.LeftOut() {
 		what := ""
 		if len(m.blended.targets) > 1 {
 			what = fmt.Sprintf(" (%s)", m.TargetName(m.target))
+		}
+		if aside != nil && aside(l.Row) != "" {
+			what += ", " + aside(l.Row) + ","
 		}
 		notes = append(notes, fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten are within %s of what is predicted for them; correct it if it is wrong",
 			words.Grouped(l.Label), name(l.Row), what, words.Number(l.Prediction), words.Number(l.Usual)))

@@ -25,7 +25,7 @@ func TestAbsurdLabelsAreLeftOut(t *testing.T) {
 	if len(left) != 1 || left[0].Row != 7 || left[0].Label != 1000 || math.Abs(left[0].Prediction-clean.Y[7]) > 1 {
 		t.Fatalf("left out: %+v; the right label is %v", left, clean.Y[7])
 	}
-	notes := m.LeftOutNotes(func(row int) string { return "r" + string(rune('0'+row)) })
+	notes := m.LeftOutNotes(func(row int) string { return "r" + string(rune('0'+row)) }, nil)
 	if len(notes) != 1 || !strings.Contains(notes[0], "the label 1,000 of row r7 was left out") {
 		t.Errorf("the notes are %q", notes)
 	}
@@ -62,7 +62,7 @@ func TestWrongLabelsOfSeveralTargets(t *testing.T) {
 	if first, second := m.LeftOut(), m.Target(1).LeftOut(); len(first) > 0 || len(second) != 1 || second[0].Row != 10 {
 		t.Errorf("left out: %+v, %+v", first, second)
 	}
-	if notes := m.Target(1).LeftOutNotes(func(int) string { return "x" }); len(notes) != 1 || !strings.Contains(notes[0], "row x (2)") {
+	if notes := m.Target(1).LeftOutNotes(func(int) string { return "x" }, func(int) string { return "which is odd" }); len(notes) != 1 || !strings.Contains(notes[0], "row x (2), which is odd, was left out") {
 		t.Errorf("the notes are %q", notes)
 	}
 }

@@ -116,9 +116,9 @@ func (m *Model) Choice() string {
 	return m.of().blend.String()
 }
 
-// CountsPool reports whether errors on held-out rows, and intervals, count each row for the rows of the pool that it
-// stands for. It is false where labelled rows and pool look alike, and for a network alone.
-func (m *Model) CountsPool() bool { return m.blended != nil && m.of().blend.counts != nil }
+// CountsPool reports whether errors on held-out rows count each row for the rows of the pool that it stands for. It is
+// false where labelled rows and pool look alike, and for a network alone.
+func (m *Model) CountsPool() bool { return m.blended != nil && m.of().blend.weighed }
 
 // Notes returns what went wrong without ending the fit, such as networks that diverged.
 func (m *Model) Notes() (notes []string) {

@@ -40,12 +40,20 @@ func TestRowsStandForThePool(t *testing.T) {
 		for i := range y {
 			y[i] = float64(biased.At(i, 0)) + draw.NormFloat64()
 		}
-		m, err := Fit(t.Context(), network.Sample{X: biased, Y: y, Unlabelled: pool}, Options{Kind: TreesOnly, Only: []string{"extra-trees"}})
+		random := make([]bool, biased.Rows) // intervals rely on these, which says nothing of the errors
+		for i := range 50 {
+			random[i] = true
+		}
+		m, err := Fit(t.Context(), network.Sample{X: biased, Y: y, Unlabelled: pool, Random: random}, Options{Kind: TreesOnly, Only: []string{"extra-trees"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if unlike := pool.Rows != biased.Rows; m.CountsPool() != unlike {
-			t.Errorf("the pool is unlike the labelled rows: %v, and they count for it: %v", unlike, m.CountsPool())
+		var loaded Model
+		if raw, err := m.MarshalBinary(); err != nil || loaded.UnmarshalBinary(raw) != nil {
+			t.Fatal(err)
+		}
+		if unlike := pool.Rows != biased.Rows; m.CountsPool() != unlike || loaded.CountsPool() != unlike {
+			t.Errorf("the pool is unlike the labelled rows: %v, and they count for it: %v, when loaded %v", unlike, m.CountsPool(), loaded.CountsPool())
 		}
 	}
 	sums, counts := [2]float64{}, [2]float64{}

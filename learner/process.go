@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -22,7 +23,7 @@ func (Process) Name() string { return "gp" }
 // Refuses implements Learner.
 func (Process) Refuses(rows, _ int) string {
 	if rows > MostForProcess {
-		return fmt.Sprintf("it takes at most %d labels", MostForProcess)
+		return fmt.Sprintf("it takes at most %s labels", words.Whole(MostForProcess))
 	}
 	return ""
 }

@@ -36,26 +36,26 @@ func (w *Stopwatch) Stop() {
 	}
 }
 
-// Forecast returns the seconds that the learners would take with to labels, if they were measured with from. The
-// networks are those of a configuration.
-func (w *Stopwatch) Forecast(c network.Config, inputs, from, to int) (seconds float64) {
+// Forecast returns the seconds that the learners would take with to labels and the networks of a configuration, if
+// they were measured with from labels and the networks of a sample.
+func (w *Stopwatch) Forecast(sample, c network.Config, inputs, from, to int) (seconds float64) {
 	for name, taken := range w.seconds {
-		if to > from {
-			taken *= w.growth(name, c, inputs, from, to, NetworkFolds(to))
-		}
-		seconds += taken
+		seconds += taken * w.growth(name, sample, c, inputs, from, to, NetworkFolds(to))
 	}
 	return seconds
 }
 
 // growth returns how much longer a learner takes with to labels than it has taken with from. Networks are trained
 // for networkFolds of the folds.
-func (w *Stopwatch) growth(name string, c network.Config, inputs, from, to, networkFolds int) float64 {
+func (w *Stopwatch) growth(name string, sample, c network.Config, inputs, from, to, networkFolds int) float64 {
 	switch name {
 	case Network{}.Name():
 		folds := float64(networkFolds) / float64(w.models[name])
-		return folds * c.Work(inputs, others(to), 0) / c.Work(inputs, others(from), 0)
+		return folds * c.Work(inputs, others(to), 0) / sample.Work(inputs, others(from), 0)
 	case Process{}.Name():
+		if to > MostForProcess {
+			return 0
+		}
 		return processWork(to) / processWork(from)
 	}
 	return math.Pow(float64(to)/float64(from), 1.15) // nearly proportional
@@ -76,10 +76,9 @@ func processWork(labels int) float64 {
 
 // Pace is how long fits take, measured on a few rows. A nil pace is unknown.
 type Pace struct {
-	watch        Stopwatch
-	config       network.Config
-	inputs, rows int
-	share        float64 // of the epochs, of networks in what was measured
+	watch          Stopwatch
+	sample, config network.Config // of networks in what was measured, and of those asked for
+	inputs, rows   int
 }
 
 // A pace is measured on this many labels, and with this many epochs.
@@ -103,9 +102,8 @@ func Measure(ctx context.Context, s network.Sample, o Options) (*Pace, error) {
 		return nil, nil
 	}
 	s.X, s.Y, s.Random, s.Unlabelled = s.X.SelectRows(kept), matrix.View(s.X.Rows, s.Targets, s.Y).SelectRows(kept).Data, nil, matrix.Dense[network.Real]{}
-	epochs := o.Network.Config.WithDefaults().Training.Epochs
-	o.Network.Config.Training.Epochs = min(paceEpochs, epochs)
-	p.share = float64(o.Network.Config.Training.Epochs) / float64(epochs)
+	o.Network.Config.Training.Epochs = min(paceEpochs, p.config.WithDefaults().Training.Epochs)
+	p.sample = o.Network.Config
 	o.Shown = p.watch.Shown
 	if !o.Kind.Blends() {
 		p.watch.Shown(Network{}.Name(), 0, 0)
@@ -137,10 +135,7 @@ func (p *Pace) Seconds(labels, networkFolds int) (seconds float64) {
 		networkFolds = NetworkFolds(labels)
 	}
 	for name, taken := range p.watch.seconds {
-		if name == (Network{}).Name() {
-			taken /= p.share
-		}
-		seconds += taken * p.watch.growth(name, p.config, p.inputs, p.rows, labels, networkFolds)
+		seconds += taken * p.watch.growth(name, p.sample, p.config, p.inputs, p.rows, labels, networkFolds)
 	}
 	return seconds
 }

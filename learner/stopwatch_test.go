@@ -19,20 +19,29 @@ func TestStopwatch(t *testing.T) {
 		t.Fatalf("%v, %v", w.models, w.seconds)
 	}
 	w.seconds = map[string]float64{"gp": 1, "extra-trees": 2, "network": 4}
+	w.models["network"] = NetworkFolds(128)
 	var c network.Config
-	if got := w.Forecast(c, 10, 128, 128); got != 7 {
+	if got := w.Forecast(c, c, 10, 128, 128); got != 7 {
 		t.Errorf("with as many labels %v s, not 7", got)
+	}
+	short := network.Config{Training: network.Training{Epochs: c.WithDefaults().Training.Epochs / 8}}
+	if got := w.Forecast(short, c, 10, 128, 128); got != 3+8*4 {
+		t.Errorf("networks that took 4 s for an eighth of the epochs: %v s in all, not 35", got)
 	}
 	previous := 7.0
 	for _, labels := range []int{400, 2048, 8192} {
-		got := w.Forecast(c, 10, 128, labels)
+		got := w.Forecast(c, c, 10, 128, labels)
 		if !(got > previous) {
 			t.Errorf("with %d labels %v s, with fewer %v", labels, got, previous)
 		}
 		previous = got
 	}
+	if got := w.growth("gp", c, c, 10, 128, MostForProcess+1, 1); got != 0 {
+		t.Errorf("a Gaussian process, which leaves so many labels to others, is forecast to take %v times as long", got)
+	}
+	w.models["network"] = 2
 	// One fold instead of two, and sixteen times the rows, of which incomplete batches are left out.
-	if got, want := w.growth("network", c, 10, 128, 2048, NetworkFolds(2048)), 8.0; math.Abs(got/want-1) > 0.1 {
+	if got, want := w.growth("network", c, c, 10, 128, 2048, NetworkFolds(2048)), 8.0; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("networks take %v times as long, not about %v", got, want)
 	}
 }

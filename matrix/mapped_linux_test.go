@@ -34,6 +34,9 @@ func TestMappedRows(t *testing.T) {
 	defer syscall.Munmap(raw)
 	const dropped = 4 // POSIX_FADV_DONTNEED
 	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, file.Fd(), 0, 0, dropped, 0, 0)
+	if there, all := resident(t, raw); there == all {
+		t.Skip("temporary files are in memory here")
+	}
 	m := View(rows, cols, unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), rows*cols))
 	all := MappedRows(m)
 	const first = 16 // rows

@@ -9,6 +9,7 @@ platforms, and the sdist.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import os
@@ -44,8 +45,10 @@ def build_sdist(sdist_directory, config_settings=None):
     """Build the sdist, which compiles the program where Go is installed."""
     name = f"nextbatch-{version()}"
     path = Path(sdist_directory) / f"{name}.tar.gz"
-    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
-        add(archive, f"{name}/PKG-INFO", metadata().encode())
+    # Without the time and the name in the header of gzip, the same source gives the same bytes.
+    with path.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        add(archive, f"{name}/PKG-INFO", metadata(licences()[:1]).encode())
+        add(archive, f"{name}/LICENSE", (GO / "LICENSE").read_bytes())
         for file in [HERE / "pyproject.toml", HERE / "README.md", HERE / "backend.py", *python_files()]:
             add(archive, f"{name}/{file.relative_to(HERE).as_posix()}", file.read_bytes())
         for file in go_files():
@@ -63,11 +66,12 @@ def wheel(folder: Path, platform: str) -> str:
     suffix = ".exe" if platform.startswith("windows/") else ""
     for program in programs(platform):
         files[f"nextbatch/bin/{program}{suffix}"] = compiled(platform, program)
-    files[f"{info}/METADATA"] = metadata().encode()
+    files[f"{info}/METADATA"] = metadata(licences()).encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: nextbatch\nRoot-Is-Purelib: false\n{tags}".encode()
     scripts = "".join(f"{program} = nextbatch._binary:{SCRIPTS[program]}\n" for program in programs(platform))
     files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{scripts}".encode()
-    files[f"{info}/licenses/LICENSE"] = (GO / "LICENSE").read_bytes()
+    for file in licences():
+        files[f"{info}/licenses/{file.name}"] = file.read_bytes()
     record = "".join(f"{name},{digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,6 +91,11 @@ SCRIPTS = {"nextbatch": "main", "nextbatch-hpc": "main_hpc"}
 def programs(platform: str) -> list[str]:
     """List the programs that a wheel carries: on Linux also the one that uses GPUs."""
     return [program for program in SCRIPTS if program == "nextbatch" or platform.startswith("linux/")]
+
+
+def licences() -> list[Path]:
+    """List the licence and, in a release, the file with those of all that the program contains."""
+    return [GO / "LICENSE", *(Path(one) for one in [os.environ.get("NEXTBATCH_NOTICES")] if one)]
 
 
 def compiled(platform: str, program: str) -> bytes:
@@ -115,7 +124,7 @@ def version() -> str:
         return f"{number}.dev0"
 
 
-def metadata() -> str:
+def metadata(licences: list[Path]) -> str:
     """Return the core metadata, from pyproject.toml, which this reads as lines: Python 3.10 has no parser."""
     text = (HERE / "pyproject.toml").read_text()
 
@@ -124,7 +133,7 @@ def metadata() -> str:
 
     lines = [
         "Metadata-Version: 2.4", "Name: nextbatch", f"Version: {version()}", f"Summary: {value('description')}",
-        f"License-Expression: {value('license')}", "License-File: LICENSE", f"Requires-Python: {value('requires-python')}",
+        f"License-Expression: {value('license')}", *(f"License-File: {file.name}" for file in licences), f"Requires-Python: {value('requires-python')}",
         "Description-Content-Type: text/markdown",
     ]  # fmt: skip
     lines += [f"Requires-Dist: {need}" for need in listed(re.search(r"^dependencies = (.*)$", text, re.M).group(1))]
@@ -155,13 +164,13 @@ def go_files() -> list[Path]:
         "{{range .IgnoredGoFiles}}{{$d}}/{{.}}\n{{end}}{{range .IgnoredOtherFiles}}{{$d}}/{{.}}\n{{end}}"
         "{{range .EmbedFiles}}{{$d}}/{{.}}\n{{end}}{{end}}{{end}}"
     )
-    files = {Path(line) for platform in TAGS for line in listing(template, platform)}
+    files = {Path(line) for platform in TAGS for line in listing(template, platform) if line}
     return sorted(f for f in files if not f.name.endswith("_test.go")) + [GO / n for n in ("go.mod", "go.sum", "LICENSE")]
 
 
 def listing(template: str, platform: str) -> list[str]:
     system, architecture = platform.split("/")
-    return go("list", "-deps", "-f", template, *(f"./cmd/{program}" for program in programs(platform)), GOOS=system, GOARCH=architecture, CGO_ENABLED="0").split()
+    return go("list", "-deps", "-f", template, *(f"./cmd/{program}" for program in programs(platform)), GOOS=system, GOARCH=architecture, CGO_ENABLED="0").splitlines()
 
 
 def go(*arguments: str, **environment: str) -> str:

@@ -24,14 +24,19 @@ type Batch struct {
 	Errors   []Fact    // expected prediction errors
 	Warnings []string
 	Inputs   []string    // names of the input columns
+	Matters  []float64   // how much the predictions depend on each of Inputs; nil if unknown
 	Targets  []string    // names of the targets, if there are several
 	Picks    []BatchPick // in pick order
 	Map      *BatchMap   // nil for no map
+	Runs     []string    // a line for each run, in order
+	Plates   []*BatchPlate
+	Repeats  []BatchWell // labelled rows that are measured once more; without a well if there are no plates
 
 	// Typical is the uncertainty of a typical candidate, drawn as a reference line
 	// for the picks; NaN if unknown.
 	Typical float64
 	Blend   bool // the predictions are those of a blend, not of networks alone
+	Decimal byte // the decimal mark of the picks' numbers; 0 means a point
 }
 
 // Fact is a name and a value: a row of a two-column table.
@@ -46,6 +51,9 @@ type BatchPick struct {
 	Score       float64
 	Predictions []Predicted // of the label; one for each of several targets
 	Uncertainty float64     // of the prediction; that of a typical held-out row is 1
+	Run         int         // from 1; 0 without runs
+	Times       int         // how often it is measured, if that is more than once
+	Wells       []string    // one for each measurement; empty without plates
 	Short       string      // the reason in a few words
 	Reason      string
 }
@@ -83,7 +91,10 @@ func (b *Batch) Page() *Page {
 	if len(b.Next) > 0 {
 		p.Sections = append(p.Sections, Section{Title: "What to do next", Steps: b.Next})
 	}
-	p.Sections = append(p.Sections, Section{Title: "The batch", Tables: []*Table{b.table()}})
+	p.Sections = append(p.Sections, Section{Title: "The batch", Text: b.Runs, Tables: b.tables()})
+	if len(b.Plates) > 0 {
+		p.Sections = append(p.Sections, Section{Title: map[bool]string{true: "The plate", false: "The plates"}[len(b.Plates) == 1], Plates: b.Plates})
+	}
 	if len(figures) > 0 {
 		p.Sections = append(p.Sections, Section{Title: b.figuresTitle(), Figures: figures})
 	}
@@ -117,13 +128,37 @@ const (
 	longNumber  = 9  // characters of a number of the table beyond which it is rounded
 )
 
+// tables are the batch and, if there are any, the labelled rows that are measured once more.
+func (b *Batch) tables() []*Table {
+	if len(b.Repeats) == 0 {
+		return []*Table{b.table()}
+	}
+	t := &Table{Title: "Labelled rows that are measured once more", Columns: []Column{{Head: "id"}},
+		Note: "Rows that were measured before, which show how much measurements of the same row differ."}
+	if len(b.Plates) > 0 {
+		t.Columns = append(t.Columns, Column{Head: "well"})
+	}
+	for _, r := range b.Repeats {
+		cells := []Cell{Text(r.ID)}
+		if len(b.Plates) > 0 {
+			cells = append(cells, Text(r.Well))
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells})
+	}
+	return []*Table{b.table(), t}
+}
+
 // table has one row per pick, and only the columns for which there are numbers.
 func (b *Batch) table() *Table {
 	shown, targets := b.shownInputs(), min(b.predicted(), mostTargets)
 	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}}, Fit: true,
 		Note: "In pick order. Click a reason for all that is known about a pick, and a heading to sort; point at a row to find it in the figures."}
 	if len(shown) < len(b.Inputs) {
-		t.Note += fmt.Sprintf(" Shown are %d of %d inputs: those that set the picks apart from other rows most often.", len(shown), len(b.Inputs))
+		t.Note += fmt.Sprintf(" Shown are %d of %d inputs: %s.", len(shown), len(b.Inputs), b.whyShown())
+	}
+	lab := b.labColumns()
+	for _, c := range lab {
+		t.Columns = append(t.Columns, Column{Head: c.head})
 	}
 	for _, column := range shown {
 		t.Columns = append(t.Columns, Column{Head: b.Inputs[column]})
@@ -134,15 +169,39 @@ func (b *Batch) table() *Table {
 	t.Columns = append(t.Columns, Column{Head: "reason"})
 	for i, p := range b.Picks {
 		cells := []Cell{Count(i + 1), Text(p.ID)}
+		for _, c := range lab {
+			cells = append(cells, c.cell(p))
+		}
 		for _, column := range shown {
 			cells = append(cells, b.inputCell(i, column))
 		}
 		for k := range targets {
-			cells = append(cells, p.Predictions[k].cell())
+			cells = append(cells, p.Predictions[k].cell().Marked(b.Decimal))
 		}
 		t.Rows = append(t.Rows, Row{Cells: append(cells, b.reasonCell(i, shown, targets)), key: pickKey(i)})
 	}
 	return t
+}
+
+// labColumn is a column about runs, replicates and wells.
+type labColumn struct {
+	head string
+	cell func(BatchPick) Cell
+}
+
+// labColumns are those that the picks have values for.
+func (b *Batch) labColumns() (list []labColumn) {
+	has := func(of func(BatchPick) bool) bool { return slices.ContainsFunc(b.Picks, of) }
+	if has(func(p BatchPick) bool { return p.Run > 0 }) {
+		list = append(list, labColumn{"run", func(p BatchPick) Cell { return Count(p.Run) }})
+	}
+	switch {
+	case has(func(p BatchPick) bool { return len(p.Wells) > 0 }):
+		list = append(list, labColumn{"well", func(p BatchPick) Cell { return Text(strings.Join(p.Wells, ", ")) }})
+	case has(func(p BatchPick) bool { return p.Times > 1 }):
+		list = append(list, labColumn{"measurements", func(p BatchPick) Cell { return Count(p.Times) }})
+	}
+	return list
 }
 
 // predicted is the number of targets that all picks have predictions of.
@@ -161,23 +220,41 @@ func (b *Batch) predictionHead(target int) string {
 	return "prediction of " + b.Targets[target]
 }
 
-// shownInputs returns the inputs that the most picks differ in from other rows, in
-// the order of the table.
+// shownInputs returns the inputs that matter most, in the order of the table.
 func (b *Batch) shownInputs() []int {
-	times := map[string]int{}
-	for _, p := range b.Picks {
-		for _, name := range p.Apart {
-			times[name]++
-		}
+	matters := b.Matters
+	if matters == nil {
+		matters = b.timesApart()
 	}
 	list := make([]int, len(b.Inputs))
 	for i := range list {
 		list[i] = i
 	}
-	slices.SortStableFunc(list, func(i, k int) int { return cmp.Compare(times[b.Inputs[k]], times[b.Inputs[i]]) })
+	slices.SortStableFunc(list, func(i, k int) int { return cmp.Compare(matters[k], matters[i]) })
 	list = list[:min(len(list), mostInputs)]
 	slices.Sort(list)
 	return list
+}
+
+// whyShown says which inputs the table shows.
+func (b *Batch) whyShown() string {
+	if b.Matters == nil {
+		return "those that set the picks apart from other rows most often"
+	}
+	return "those that matter most to the model, whose predictions move most when their values are swapped between candidates"
+}
+
+// timesApart counts for each input the picks that differ in it from other rows.
+func (b *Batch) timesApart() []float64 {
+	times := make([]float64, len(b.Inputs))
+	for _, p := range b.Picks {
+		for _, name := range p.Apart {
+			if i := slices.Index(b.Inputs, name); i >= 0 {
+				times[i]++
+			}
+		}
+	}
+	return times
 }
 
 // reasonCell is the short reason, and on click what the other columns do not show.
@@ -197,14 +274,14 @@ func (b *Batch) reasonCell(pick int, shown []int, targets int) Cell {
 		}
 	}
 	for k := targets; k < len(p.Predictions); k++ {
-		add(b.predictionHead(k), p.Predictions[k].cell().text)
+		add(b.predictionHead(k), p.Predictions[k].cell().Marked(b.Decimal).text)
 	}
 	for _, f := range []struct {
 		name  string
 		value float64
 	}{{"uncertainty", p.Uncertainty}, {"score", p.Score}} {
 		if !math.IsNaN(f.value) {
-			add(f.name, significant(f.value).text)
+			add(f.name, significant(f.value).Marked(b.Decimal).text)
 		}
 	}
 	add("row (from 0)", strconv.Itoa(p.Row))
@@ -229,7 +306,7 @@ func (b *Batch) inputCell(pick, column int) Cell {
 	} else {
 		c.value, c.text = math.NaN(), missing
 	}
-	return c
+	return c.Marked(b.Decimal)
 }
 
 // pickKey links what the page shows about pick i.
@@ -243,7 +320,7 @@ func (b *Batch) pickTip(i int) string {
 		lines = append(lines, clip(name, longestLabel)+" "+clip(b.inputCell(i, column).text, longestLabel))
 	}
 	for k, one := range p.Predictions {
-		lines = append(lines, b.predictionHead(k)+" "+one.cell().text)
+		lines = append(lines, b.predictionHead(k)+" "+one.cell().Marked(b.Decimal).text)
 	}
 	return strings.Join(lines, "\n")
 }

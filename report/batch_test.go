@@ -92,4 +92,10 @@ func TestWideBatch(t *testing.T) {
 	if !strings.Contains(page, ">colour</button>") {
 		t.Error("the table does not show the input in which a pick differs")
 	}
+	b.Matters = make([]float64, 42)
+	b.Matters[41], b.Matters[20], b.Matters[30] = 0.5, 0.25, 1
+	page = batchPage(t, b)
+	if strings.Contains(page, ">colour</button>") || !strings.Contains(page, ">x18</button>") || !strings.Contains(page, ">x28</button>") || !strings.Contains(page, ">x39</button>") || !strings.Contains(page, "matter most to the model") {
+		t.Error("the table does not show the inputs that matter to the model")
+	}
 }

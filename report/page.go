@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,13 +21,14 @@ type Page struct {
 	Sections []Section
 }
 
-// Section is a part of a page: paragraphs, then steps, figures and tables.
+// Section is a part of a page: paragraphs, then steps, figures, plates and tables.
 type Section struct {
 	Title   string
 	Text    []string
 	Steps   []Step
 	Tables  []*Table
 	Figures []*Figure
+	Plates  []*BatchPlate
 	Beside  bool // in a wide window, the tables are beside the figures
 }
 
@@ -76,6 +78,7 @@ type pageTable struct {
 type pageHead struct {
 	Text    string
 	Numeric bool
+	Breaks  bool // a word of it is so long that it may break anywhere
 }
 
 type pageRow struct {
@@ -87,15 +90,18 @@ type pageRow struct {
 type pageCell struct {
 	Text          string
 	Numeric, Bold bool
-	Long, Prose   bool // may wrap; is as wide as a paragraph
+	Value         float64 // of a number, whatever its text
+	Long, Prose   bool    // may wrap; is as wide as a paragraph
+	Short         bool    // stays on one line
 	More          string
 	Rest          []Fact
 }
 
 const (
-	longText = 40  // characters beyond which a cell may wrap
-	prose    = 120 // characters beyond which it is as wide as a paragraph
-	tallRows = 18  // rows beyond which a table scrolls
+	shortText = 16  // characters up to which a cell of a table as narrow as the window, or a word of its heading, stays on one line
+	longText  = 40  // characters beyond which a cell may wrap
+	prose     = 120 // characters beyond which it is as wide as a paragraph
+	tallRows  = 18  // rows beyond which a table scrolls
 )
 
 // Write writes the page.
@@ -118,6 +124,9 @@ func (p *Page) Write(w io.Writer) error {
 			}
 			section.Figures = append(section.Figures, figure)
 		}
+		for _, plate := range s.Plates {
+			section.Figures = append(section.Figures, plate.page())
+		}
 		data.Sections = append(data.Sections, section)
 	}
 	var b bytes.Buffer
@@ -135,13 +144,15 @@ func (t *Table) page() pageTable {
 		row := pageRow{Rule: r.Rule, Key: r.key}
 		for i, c := range r.Cells {
 			numeric[i] = numeric[i] || c.number
-			out.Cards = out.Cards || !t.Fit && i > 0 && utf8.RuneCountInString(c.text) > longText
-			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText, utf8.RuneCountInString(c.text) > prose, c.more, c.rest})
+			length := utf8.RuneCountInString(c.text)
+			out.Cards = out.Cards || !t.Fit && i > 0 && length > longText
+			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, c.value, length > longText, length > prose, t.Fit && length <= shortText, c.more, c.rest})
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	for i, c := range t.Columns {
-		out.Heads = append(out.Heads, pageHead{c.Head, numeric[i]})
+		long := func(word string) bool { return utf8.RuneCountInString(word) > shortText }
+		out.Heads = append(out.Heads, pageHead{c.Head, numeric[i], slices.ContainsFunc(strings.Fields(c.Head), long)})
 	}
 	return out
 }

@@ -8,8 +8,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     const up = head.getAttribute("aria-sort") !== "ascending";
     const numeric = head.classList.contains("number");
     const key = row => {
-      const text = row.cells[column].textContent;
-      return numeric ? parseFloat(text.replace(/,/g, "")) : text;
+      const cell = row.cells[column];
+      return numeric ? parseFloat(cell.dataset.value) : cell.textContent;
     };
     const compare = (a, b) => {
       const x = key(a), y = key(b);

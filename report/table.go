@@ -77,6 +77,12 @@ func Count(n int) Cell {
 // people would write.
 func Measured(v float64) Cell { return significant(v) }
 
+// Marked returns the cell of a number with this decimal mark; 0 means a point.
+func (c Cell) Marked(decimal byte) Cell {
+	c.text = words.Marked(c.text, decimal)
+	return c
+}
+
 // Bold returns the cell in bold type.
 func (c Cell) Bold() Cell {
 	c.bold = true

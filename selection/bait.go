@@ -44,7 +44,7 @@ func (m BAIT) Name() string {
 }
 
 func (m BAIT) traits() traits {
-	return traits{scored: !m.Backward, moments: true, inDouble: true}
+	return traits{scored: !m.Backward, moments: true, inDouble: true, gain: itself}
 }
 
 // Init computes the second moments of the target.

@@ -46,6 +46,27 @@ func (c *clusters) Add(candidates []int) error {
 	return c.rows.Add(candidates)
 }
 
+// left is the sum of the squared distances of the target from the nearest selected rows; 0 if nothing is selected.
+func (c *clusters) left() (float64, error) {
+	if c.empty() {
+		return 0, nil
+	}
+	if c.size == SquaredDistance { // the sums of the clusters need no boxes around the rows
+		in := c.rows.Sums
+		if c.rows.OtherTarget() {
+			in = c.rows.TargetSums
+		}
+		total := 0.0
+		for _, one := range in(0, len(c.centres)) {
+			total += one.Size
+		}
+		return c.space.rows.InUnits(total, 2), nil
+	}
+	sums := make([]float64, 2)
+	err := c.rows.Gains(sums, c.centres[:1])
+	return c.space.rows.InUnits(sums[0], 2), err
+}
+
 func (c *clusters) empty() bool { return len(c.centres) == 0 }
 
 // sumAll computes all clusters where other rows are the target.

@@ -24,9 +24,19 @@ type Constraints struct {
 	PerCost bool
 
 	// Group holds the group of each pool row; the batch has at most PerGroup rows
-	// of any group. Without Group there are no groups.
-	Group    []int
-	PerGroup int
+	// of any group, and rows of at most MaxGroups groups; 0 means any number. It has at least MinPerGroup
+	// rows of every group that has candidates or, with MaxGroups, of each group that it has
+	// rows of. Without Group there are no groups.
+	Group       []int
+	PerGroup    int
+	MinPerGroup int
+	MaxGroups   int
+
+	// Same holds a value of each pool row, not negative. The batch is Runs runs, and the rows of a run share
+	// the value (runs.go); 0 means one run. Each run has batch/Runs rows, the first ones one more if
+	// the number does not divide the batch. With Same the batch is never smaller than requested.
+	Same []int
+	Runs int
 }
 
 // check reports what is wrong with constraints on a pool of the given number of rows.
@@ -46,9 +56,37 @@ func (k *Constraints) check(c *complaints, pool, batch int) {
 		c.when(true, "PerCost", "row %d costs nothing, and scores cannot be divided by that", at)
 	}
 	c.when(k.Group != nil && len(k.Group) != pool, "Group", "there are %d groups for %d pool rows", len(k.Group), pool)
-	c.when(k.Group == nil && k.PerGroup != 0, "PerGroup", "there is a limit but there are no groups")
-	c.when(k.Group != nil && k.PerGroup <= 0, "PerGroup", "the limit must be positive, not %d", k.PerGroup)
+	for _, of := range []struct {
+		field string
+		limit int
+	}{{"PerGroup", k.PerGroup}, {"MinPerGroup", k.MinPerGroup}, {"MaxGroups", k.MaxGroups}} {
+		c.when(k.Group == nil && of.limit != 0, of.field, "there is a limit but there are no groups")
+		c.when(k.Group != nil && of.limit < 0, of.field, "the limit must be positive, not %d", of.limit)
+	}
+	c.when(k.Group != nil && k.PerGroup == 0 && k.MinPerGroup == 0 && k.MaxGroups == 0, "PerGroup", "the limit must be positive, not %d", k.PerGroup)
+	k.checkRuns(c, pool, batch)
 }
+
+func (k *Constraints) checkRuns(c *complaints, pool, batch int) {
+	c.when(k.Same != nil && len(k.Same) != pool, "Same", "there are %d values for %d pool rows", len(k.Same), pool)
+	if at := slices.IndexFunc(k.Same, func(v int) bool { return v < 0 }); at >= 0 {
+		c.when(true, "Same", "the value of row %d is %d, but must not be negative", at, k.Same[at])
+	}
+	c.when(k.Runs < 0, "Runs", "the number must be positive, not %d", k.Runs)
+	c.when(k.Same == nil && k.Runs > 1, "Runs", "there are runs, but no values that their rows share")
+	c.when(k.Runs > batch, "Runs", "%d runs have no row each in a batch of %d", k.Runs, batch)
+}
+
+// perGroup is the most rows of a group.
+func (k *Constraints) perGroup() int {
+	if k.PerGroup == 0 {
+		return math.MaxInt / 4 // twice as many is a number, too
+	}
+	return k.PerGroup
+}
+
+// looksAhead reports whether a pick may make it impossible to meet a constraint later.
+func (k *Constraints) looksAhead() bool { return k.MinPerGroup > 0 || k.MaxGroups > 0 || k.Same != nil }
 
 // within reports whether a sum of costs is within a multiple of the budget (limits.go).
 func (c *Constraints) within(sum float64, slack int) bool {

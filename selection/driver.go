@@ -15,6 +15,7 @@ import (
 // driver is one selection in progress.
 type driver struct {
 	space    *Space
+	method   traits
 	state    Forward
 	limits   *limits
 	size     int // of the batch
@@ -25,6 +26,7 @@ type driver struct {
 	picked   func(Choice)
 	tied     int          // the first of the latest steps in which all candidates were equal; 0 if there is none
 	required map[int]bool // pool rows
+	gain     float64      // of the rows that the method chose (runs.go)
 	result   *Result
 }
 
@@ -78,6 +80,7 @@ func (d *driver) take(c Choice, why Why) {
 // choose puts a row into the batch that the method has chosen.
 func (d *driver) choose(c Choice) {
 	d.take(c, Chosen)
+	d.gain += d.gainOf(c)
 	d.compare(c)
 	if d.picked != nil {
 		d.picked(c)
@@ -111,11 +114,11 @@ func (d *driver) forwardBackward(back Backward) error {
 	if err := d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size + extra) }); err != nil {
 		return err
 	}
-	d.limits.setSlack(1)
 	if err := d.timed(&d.result.Timing.Backward, func() error { return d.backward(back) }); err != nil {
 		return err
 	}
-	// To satisfy group limits, more rows may have been removed than the batch had in excess.
+	d.limits.setSlack(1)
+	// To satisfy the constraints, more rows may have been removed than the batch had in excess.
 	return d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size) })
 }
 
@@ -144,6 +147,9 @@ func (d *driver) forward(size int) error {
 		if err := d.state.Add([]int{choice.Row}); err != nil {
 			return err
 		}
+		if err := d.limits.err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -151,7 +157,7 @@ func (d *driver) forward(size int) error {
 // ahead is how many rows will be picked before any other decision: none if a pick may close
 // other rows.
 func (d *driver) ahead(size int) int {
-	if d.limits.constraints.Cost != nil || d.limits.group != nil {
+	if d.limits.constraints.Cost != nil || d.limits.group != nil || d.limits.ahead != nil {
 		return 0
 	}
 	return size - d.limits.count - 1
@@ -171,7 +177,6 @@ func (d *driver) compare(c Choice) {
 // rows, or backs off to random ones.
 func (d *driver) fallBack(reason string) error {
 	f := Fallback{Step: d.step + 1, Reason: reason, Rows: []int{}, Cut: []int{}}
-	d.limits.setSlack(1)
 	for d.overFull() && !d.space.Cancelled() {
 		last := len(d.result.Picks) - 1
 		if d.result.Picks[last].Why == Required {
@@ -179,6 +184,7 @@ func (d *driver) fallBack(reason string) error {
 		}
 		f.Cut = append(f.Cut, d.drop(last).Row)
 	}
+	d.limits.setSlack(1)
 	draw := rng.New(d.space.seed, "selection fallback")
 	for d.limits.count < d.size && d.limits.room > 0 && !d.space.Cancelled() {
 		row := d.limits.rank(draw.IntN(d.limits.room))
@@ -189,8 +195,10 @@ func (d *driver) fallBack(reason string) error {
 	return nil
 }
 
-// overFull reports whether the batch exceeds a limit.
-func (d *driver) overFull() bool { return d.limits.over(d.size) || d.limits.overGroups > 0 }
+// overFull reports whether the batch exceeds a limit, or has rows with which it cannot be completed.
+func (d *driver) overFull() bool {
+	return d.limits.over(d.size) || d.limits.overGroups > 0 || !d.limits.fits()
+}
 
 // drop removes a pick from the batch.
 func (d *driver) drop(at int) Pick {
@@ -220,6 +228,7 @@ func (d *driver) backward(back Backward) error {
 		}
 		d.stepped()
 		picked := d.drop(slices.IndexFunc(d.result.Picks, func(p Pick) bool { return p.Row == choice.Row }))
+		d.gain -= choice.Score
 		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Picked: picked.Step, Step: d.step, Score: choice.Score})
 		if err := back.Remove(choice.Row); err != nil {
 			return err
@@ -231,7 +240,7 @@ func (d *driver) backward(back Backward) error {
 // removable returns which rows may be removed: any that the method has picked or, if
 // only groups are too large, those of these groups.
 func (d *driver) removable() func(row int) bool {
-	any := d.limits.over(d.size)
+	any := d.limits.over(d.size) || d.limits.overGroups == 0
 	return func(row int) bool { return !d.required[row] && (any || d.limits.overGroup(row)) }
 }
 

@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection/place"
 )
 
@@ -38,6 +39,18 @@ type PrecisionError struct {
 func (e *PrecisionError) Error() string {
 	return fmt.Sprintf("selection: %s: the remaining variances are lost to rounding compared with k(x, x) = %.3g; "+
 		"scale the features: standardise their columns, or write >scale after the kernel in the spec", e.Method, e.Largest)
+}
+
+// ConflictError reports constraints that no batch meets. Fields are the smallest set of them that
+// cannot hold together, by the names of their fields (conflict.go). Batch stands for the size of the batch; it and Runs
+// always go with Same.
+type ConflictError struct{ Fields []string }
+
+func (e *ConflictError) Error() string {
+	if len(e.Fields) == 1 {
+		return "selection: no batch meets the constraint " + e.Fields[0]
+	}
+	return "selection: no batch meets the constraints " + words.List(e.Fields) + " together"
 }
 
 // PoolRow returns the row of the whole pool that an error is about; -1 if there is none.

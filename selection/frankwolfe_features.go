@@ -20,6 +20,7 @@ type frankWolfeFeatures struct {
 	rows  space.Directions
 	r     float64
 	u, v  []float64
+	added []int
 }
 
 func newFrankWolfeFeatures(s *Space) (Forward, error) {
@@ -38,6 +39,7 @@ func newFrankWolfeFeatures(s *Space) (Forward, error) {
 
 // Add moves v towards each of the rows.
 func (f *frankWolfeFeatures) Add(candidates []int) error {
+	f.added = append(f.added, candidates...)
 	for i, x := range candidates {
 		if x >= f.space.PoolSize() || !f.rows.AddRow(x) {
 			f.add(f.space.rows.Float64(candidates[i : i+1]).Row(0))
@@ -68,4 +70,15 @@ func (f *frankWolfeFeatures) add(phi []float64) {
 // Next returns the row whose direction is closest to the residual u − v.
 func (f *frankWolfeFeatures) Next() (Choice, error) {
 	return f.space.chooseDirection(f.rows.Best(f.u, f.v, f.r))
+}
+
+// left is the objective ‖u − v‖². A device may have v, so it is computed again.
+func (f *frankWolfeFeatures) left() (float64, error) {
+	again := &frankWolfeFeatures{space: f.space, r: f.r, u: f.u, v: make([]float64, len(f.u))}
+	for i := range f.added {
+		again.add(f.space.rows.Float64(f.added[i : i+1]).Row(0))
+	}
+	set := simd.For[float64]()
+	set.Axpy(again.v, f.u, -1)
+	return f.space.rows.InUnits(set.SumSquares(again.v), 2), nil
 }

@@ -58,3 +58,8 @@ func (f *frankWolfeKernel) add(x int) error {
 
 // Next returns the row whose direction is closest to the residual.
 func (f *frankWolfeKernel) Next() (Choice, error) { return f.space.chooseDirection(f.rows.Best()) }
+
+// left is the objective ‖u − v‖², without ‖u‖², which does not change.
+func (f *frankWolfeKernel) left() (float64, error) {
+	return f.space.rows.InUnits(f.s-2*f.t, 2), nil
+}

@@ -12,8 +12,16 @@ package selection
 // compensated one, which is off by 2⁻⁵³ of itself, however many costs it has. So every
 // batch is allowed whose costs, as decimal numbers, add up to no more than the budget,
 // and no batch exceeds it by more than four units in the last place.
+//
+// Some constraints cannot be met any more once the wrong rows are in the batch: the least
+// number of rows of a group, the largest number of groups, and values that rows share. With
+// these, a row may be picked if and only if the batch can be completed afterwards
+// (ahead_groups.go, ahead_runs.go).
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // limits keeps track of the constraints: which pool rows may be picked now.
 type limits struct {
@@ -34,16 +42,34 @@ type limits struct {
 	ranks       *ranks
 	mark        func(row int, open, selected bool) // is notified of changes, unless nil
 
+	size  int   // of the final batch
+	ahead ahead // nil: no pick can make the others impossible, or the required rows are not in the batch yet
+
 	// slack multiplies budget and group limits while more rows are picked than the
-	// final batch will have.
-	slack int
+	// final batch will have. Then nothing looks ahead: possible holds for the rows that might be picked before.
+	slack    int
+	possible []bool
 }
 
-func newLimits(pool int, pending []int, c Constraints) *limits {
-	l := &limits{constraints: c, slack: 1,
+// ahead knows which rows may be picked so that the batch can be completed.
+type ahead interface {
+	allows(row int) bool
+	// adding is called before a row is put into the batch, added afterwards; added closes rows.
+	adding(row int)
+	added(row int)
+	// fits reports whether the batch, as it is, can be completed; it may have been changed in any way.
+	fits() bool
+	// restart follows a batch that has been changed in any way.
+	restart()
+	// err returns why the questions above could not be answered.
+	err() error
+}
+
+// newLimits starts with an empty batch. The rows by their costs are those of dearestFirst.
+func newLimits(pool, size int, pending []int, c Constraints, byCost []int32) *limits {
+	l := &limits{constraints: c, slack: 1, size: size, byCost: byCost,
 		open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool), pending: make([]bool, pool)}
 	l.numberGroups()
-	l.sortByCost()
 	for _, row := range c.Exclude {
 		l.excluded[row] = true
 	}
@@ -73,24 +99,27 @@ func (l *limits) numberGroups() {
 	l.inGroup = make([]int, len(number))
 }
 
-func (l *limits) sortByCost() {
-	cost := l.constraints.Cost
-	if cost == nil {
-		return
+// dearestFirst returns all rows, the dearest first; nil without costs. The trials of a run share what its batch has sorted.
+func (q *question) dearestFirst() []int32 {
+	if q.run != nil {
+		return q.run.runs.limits.byCost
 	}
-	l.byCost = make([]int32, len(cost))
+	cost := q.constraints.Cost
+	var rows []int32
 	for row := range cost {
-		l.byCost[row] = int32(row)
+		rows = append(rows, int32(row))
 	}
-	slices.SortStableFunc(l.byCost, func(a, b int32) int {
-		switch {
-		case cost[a] > cost[b]:
-			return -1
-		case cost[a] < cost[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(rows, func(a, b int32) int { return byCost(cost, b, a) })
+	return rows
+}
+
+// byCost compares rows by their costs, those of equal cost by their numbers, so that a sort need not be stable: on large pools
+// that is several times faster.
+func byCost(cost []float64, a, b int32) int {
+	if order := cmp.Compare(cost[a], cost[b]); order != 0 {
+		return order
+	}
+	return cmp.Compare(a, b)
 }
 
 // reopen decides for each row whether it may be picked.
@@ -133,9 +162,41 @@ func (l *limits) notify(row int) {
 }
 
 func (l *limits) allows(row int) bool {
-	return !l.selected[row] && !l.excluded[row] && (l.constraints.Cost == nil || l.pays(row)) &&
-		(l.group == nil || l.inGroup[l.group[row]] < l.constraints.PerGroup*l.slack)
+	return l.available(row) && (l.constraints.Cost == nil || l.pays(row)) &&
+		(l.group == nil || l.inGroup[l.group[row]] < l.constraints.perGroup()*l.slack) &&
+		(l.ahead == nil || l.slack > 1 && l.possible[row] || l.slack == 1 && l.ahead.allows(row))
 }
+
+// available reports whether a row is a candidate that is not in the batch.
+func (l *limits) available(row int) bool { return !l.selected[row] && !l.excluded[row] }
+
+// lookAhead starts to look ahead, when the required rows are in the batch.
+func (l *limits) lookAhead(at *present) error {
+	switch {
+	case at != nil:
+		runs := at.runs.on(l)
+		runs.start(at.fixed, at.later, at.value)
+		runs.settleAll()
+		l.ahead = runs
+	case l.constraints.looksAhead():
+		l.ahead = newGroupAhead(l)
+	default:
+		return nil
+	}
+	l.reopen()
+	return l.ahead.err()
+}
+
+// err returns why it could not be found out which rows may be picked.
+func (l *limits) err() error {
+	if l.ahead == nil {
+		return nil
+	}
+	return l.ahead.err()
+}
+
+// fits reports whether the batch can be completed so that it meets all constraints.
+func (l *limits) fits() bool { return l.ahead == nil || l.ahead.fits() }
 
 // pays reports whether the budget covers one more row.
 func (l *limits) pays(row int) bool {
@@ -149,9 +210,16 @@ func (l *limits) within(sum float64, slack int) bool {
 
 // add puts a row into the batch, which closes rows and opens none.
 func (l *limits) add(row int) {
+	looks := l.ahead != nil && l.slack == 1
+	if looks {
+		l.ahead.adding(row)
+	}
 	l.change(row, true, 1)
 	l.decide(row)
-	if l.group != nil && l.inGroup[l.group[row]] == l.constraints.PerGroup*l.slack {
+	if looks {
+		l.ahead.added(row)
+	}
+	if l.group != nil && l.inGroup[l.group[row]] == l.constraints.perGroup()*l.slack {
 		for _, other := range l.members[l.group[row]] {
 			l.decide(int(other))
 		}
@@ -187,7 +255,13 @@ func (l *limits) change(row int, selected bool, sign int) {
 
 // setSlack changes the limits to a multiple of those of the constraints.
 func (l *limits) setSlack(slack int) {
+	if l.ahead != nil && slack > l.slack {
+		l.possible = slices.Clone(l.open)
+	}
 	l.slack = slack
+	if l.ahead != nil && slack == 1 {
+		l.ahead.restart()
+	}
 	l.reopen()
 }
 
@@ -207,7 +281,7 @@ func (l *limits) over(size int) bool {
 }
 
 func (l *limits) overGroup(row int) bool {
-	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.PerGroup
+	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.perGroup()
 }
 
 // whyNone explains why no row may be picked.
@@ -225,6 +299,8 @@ func (l *limits) whyNone() string {
 		return "the pool has no more rows that are not pending"
 	case left == 0:
 		return "the pool has no more rows"
+	case l.ahead != nil:
+		return "there are no more candidates within the constraints"
 	case l.constraints.Group == nil:
 		return "the remaining budget covers no further candidate"
 	case l.constraints.Cost == nil:

@@ -29,7 +29,7 @@ func TestLimitsKeepUp(t *testing.T) {
 				c.Group[i] = -r.IntN(8)
 			}
 		}
-		l := newLimits(n, nil, c)
+		l := newLimits(n, n, nil, c, (&question{constraints: c}).dearestFirst())
 		var batch []int
 		for range 80 {
 			switch {
@@ -65,7 +65,7 @@ func mustBeUpToDate(t *testing.T, l *limits) {
 	}
 	over := 0
 	for _, n := range l.inGroup {
-		if n > l.constraints.PerGroup {
+		if n > l.constraints.perGroup() {
 			over++
 		}
 	}

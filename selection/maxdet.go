@@ -7,6 +7,8 @@ package selection
 //
 // Two implementations: maxdet_features.go and maxdet_kernel.go.
 
+import "math"
+
 // MaxDet selects the row of largest variance after conditioning on the selected
 // ones.
 type MaxDet struct {
@@ -27,7 +29,9 @@ const (
 func (MaxDet) Name() string { return "maxdet" }
 
 func (m MaxDet) traits() traits {
-	return traits{scored: true, inDouble: true, inKernel: m.In == InKernelSpace}
+	sigma2, _ := sigma2Of(m.Name(), m.Sigma2)
+	return traits{scored: true, inDouble: true, inKernel: m.In == InKernelSpace,
+		gain: func(variance float64) float64 { return math.Log(variance + sigma2) }}
 }
 
 // Init chooses the implementation. A step in feature space reads all features once; a

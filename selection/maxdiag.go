@@ -11,7 +11,7 @@ type MaxDiag struct{}
 func (MaxDiag) Name() string { return "maxdiag" }
 
 func (MaxDiag) traits() traits {
-	return traits{anyUnit: true, scored: true, byDiag: true}
+	return traits{anyUnit: true, scored: true, byDiag: true, gain: itself}
 }
 
 // Init starts with nothing: k(x, x) does not depend on what is selected.

@@ -55,6 +55,8 @@ type traits struct {
 	moments    bool // it asks for second moments of the rows
 	inDouble   bool // it computes in float64
 	inKernel   bool // it works in kernel space even if there are features
+
+	gain func(score float64) float64 // what a row adds to the gain of a run, by its score; nil: nothing (runs.go)
 }
 
 // described is a method of this package.

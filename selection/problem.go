@@ -91,6 +91,7 @@ type question struct {
 	picked      func(Choice)
 	resume      []Choice
 	plain       bool
+	run         *present // the run that is picked; nil: the batch has none (runs.go)
 }
 
 // shapes are those of the rows of a problem, and what else their check needs.
@@ -116,7 +117,7 @@ func questionOf[T matrix.Float](p *Problem[T]) question {
 	case of.single:
 		of.pool = p.Single.Shape()
 	}
-	return question{of, p.Mode, p.Pending, p.Batch, p.Seed, p.Aims.Weights, p.Constraints, p.Progress, p.Picked, p.Resume, p.Plain}
+	return question{of, p.Mode, p.Pending, p.Batch, p.Seed, p.Aims.Weights, p.Constraints, p.Progress, p.Picked, p.Resume, p.Plain, nil}
 }
 
 func sourceOf[T matrix.Float](p *Problem[T], q *question, use space.Use) space.Source[T] {
@@ -160,6 +161,7 @@ func (q *question) check(pool int) error {
 	q.checkAims(&c, pool)
 	checkPending(&c, q.pending, q.constraints.Require, pool)
 	q.constraints.check(&c, pool, q.batch)
+	c.when(q.constraints.Same != nil && len(q.resume) > 0, "Resume", "runs that share a value are compared with others, so a run that was cut off starts again")
 	return errors.Join(c...)
 }
 

@@ -65,8 +65,8 @@ func (q *question) hash(m Method) int64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, m.Name(), q.mode, q.batch, q.seed, q.pending, q.resume)
 	c := q.constraints
-	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, len(c.Cost), len(c.Group), len(q.weights))
-	for _, numbers := range [][]byte{space.BytesOf(c.Cost), space.BytesOf(c.Group), space.BytesOf(q.weights)} {
+	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, c.MinPerGroup, c.MaxGroups, c.Runs, len(c.Cost), len(c.Group), len(c.Same), len(q.weights))
+	for _, numbers := range [][]byte{space.BytesOf(c.Cost), space.BytesOf(c.Group), space.BytesOf(c.Same), space.BytesOf(q.weights)} {
 		h.Write(numbers)
 	}
 	return int64(h.Sum64())

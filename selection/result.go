@@ -12,6 +12,9 @@ type Result struct {
 	Fallbacks []Fallback `json:"fallbacks"` // where the method found no row and random ones were picked
 	Removed   []Removal  `json:"removed"`   // rows that a backward step removed, in that order
 
+	// Runs are the groups of rows that share a value; empty without Constraints.Same.
+	Runs []Run `json:"runs,omitempty"`
+
 	// Missing is the number of rows by which the batch is smaller than requested,
 	// Short the reason; zero and empty for a full batch.
 	Missing int    `json:"missing"`
@@ -24,6 +27,8 @@ type Result struct {
 
 	Notes  []string `json:"notes"` // what else the user should know, such as ties
 	Timing Timing   `json:"timing"`
+
+	gain float64 // of a run (runs.go)
 }
 
 // Rows returns the pool rows of the batch, in the order in which they were
@@ -58,10 +63,20 @@ type Pick struct {
 
 	Cluster Cluster // for methods that have clusters: the one that the row came from
 
+	Run int // the number of the run that the row belongs to, from 1; 0 without runs
+
 	// Labelled is the training row that is nearest in the kernel, Distance its
 	// distance. Without training rows Labelled is -1.
 	Labelled int
 	Distance float64
+}
+
+// Run is a part of the batch whose rows share a value of Constraints.Same.
+type Run struct {
+	Value int     `json:"value"`
+	Rows  int     `json:"rows"`  // how many it has
+	Gain  float64 `json:"gain"`  // what the value was chosen by (runs.go)
+	Tried int     `json:"tried"` // how many values were compared
 }
 
 // Why is the reason why a row is in the batch.

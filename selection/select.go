@@ -36,10 +36,21 @@ func Select[T matrix.Float](ctx context.Context, m Method, p Problem[T]) (*Resul
 
 // solve checks a question about a pool of the given number of rows, opens them and runs the method.
 func (q *question) solve(m Method, pool int, open func(space.Use) (space.Rows, error)) (*Result, error) {
-	start := time.Now()
 	if err := q.check(pool); err != nil {
 		return nil, err
 	}
+	if err := q.conflict(pool); err != nil {
+		return nil, err
+	}
+	if q.constraints.Same != nil {
+		return q.solveRuns(m, pool, open)
+	}
+	return q.solveOnce(m, open)
+}
+
+// solveOnce opens the rows and runs the method.
+func (q *question) solveOnce(m Method, open func(space.Use) (space.Rows, error)) (*Result, error) {
+	start := time.Now()
 	traits := traitsOf(m)
 	if q.constraints.PerCost && !traits.scored {
 		return nil, &MethodError{Method: m.Name(), Reason: "it has no score that could be divided by costs"}
@@ -69,7 +80,7 @@ func (s *Space) run(m Method, q *question, start time.Time) (*Result, error) {
 		return nil, err
 	}
 	device, _ := s.rows.Device()
-	d := &driver{space: s, state: state, limits: s.limits, size: q.batch, steps: q.batch, quick: traitsOf(m).replayable, progress: q.progress, picked: q.picked,
+	d := &driver{space: s, method: traitsOf(m), state: state, limits: s.limits, size: q.batch, steps: q.batch, quick: traitsOf(m).replayable, progress: q.progress, picked: q.picked,
 		required: map[int]bool{},
 		result:   &Result{Method: m.Name(), Mode: q.mode, Device: device, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
 	d.result.Timing.Init = time.Since(start)
@@ -89,12 +100,24 @@ func (d *driver) run(q *question) error {
 	if err := d.timed(&d.result.Timing.Train, func() error { return d.addFirst(q.pending, q.constraints.Require) }); err != nil {
 		return err
 	}
+	if err := d.limits.lookAhead(q.run); err != nil {
+		return err
+	}
+	before, err := d.left(q.run != nil)
+	if err != nil {
+		return err
+	}
 	if err := d.timed(&d.result.Timing.Forward, func() error { return d.resume(q.resume) }); err != nil {
 		return err
 	}
 	if err := d.selectRows(); err != nil {
 		return err
 	}
+	after, err := d.left(q.run != nil)
+	if err != nil {
+		return err
+	}
+	d.result.gain = d.gain + before - after
 	if missing := d.size - d.limits.count; missing > 0 {
 		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
 	}
@@ -102,7 +125,7 @@ func (d *driver) run(q *question) error {
 		d.space.Note("from step %d on, all candidates are equally good: they coincide with labelled or picked rows, or their features are zero; "+
 			"rows were picked in the order of their numbers", d.tied)
 	}
-	err := d.timed(&d.result.Timing.Report, d.report)
+	err = d.timed(&d.result.Timing.Report, d.report)
 	d.result.Notes = append(d.result.Notes, d.space.notes...)
 	return err
 }

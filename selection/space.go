@@ -24,7 +24,7 @@ type Space struct {
 
 // newSpace gives a method its rows, whose constraints are those of the question.
 func newSpace(rows space.Rows, q *question) *Space {
-	s := &Space{rows: rows, limits: newLimits(rows.PoolSize(), q.pending, q.constraints), mode: q.mode, batch: q.batch, seed: q.seed, price: q.price()}
+	s := &Space{rows: rows, limits: newLimits(rows.PoolSize(), q.batch, q.pending, q.constraints, q.dearestFirst()), mode: q.mode, batch: q.batch, seed: q.seed, price: q.price()}
 	for row := range s.limits.open {
 		rows.Mark(row, s.limits.open[row], s.limits.selected[row])
 	}

@@ -18,7 +18,7 @@ import (
 // Batch is rows that were handed out.
 type Batch struct {
 	wire.Batch
-	Rows []Picked `json:"rows" doc:"in the order of the picks"`
+	Rows []Picked `json:"rows" doc:"the measurements, in the order of the picks; a row that is measured several times is there several times"`
 }
 
 // Picked is a row of a batch.
@@ -62,7 +62,7 @@ func (s *Server) ask(ctx context.Context, in *struct {
 	by := in.by(ctx)
 	o := order{
 		Job: wire.Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
-		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude,
+		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude, Overrides: in.Body.Overrides,
 	}
 	if err := c.CheckRequest(ctx, by, o.ask()); err != nil {
 		return nil, err
@@ -101,14 +101,15 @@ func (s *Server) batch(ctx context.Context, c *campaign.Campaign, v *campaign.Vi
 		if !v.Exists(r.Row) { // the event that added it was undone
 			continue
 		}
-		b.Rows = append(b.Rows, Picked{detail(v, v.At(r.Row)), wire.Pick{
-			Audit: r.Audit, Reason: result.reason(i), Predictions: wire.Predictions(v.Created.Targets, r.Predictions),
+		row := detail(v, v.At(r.Row))
+		b.Rows = append(b.Rows, Picked{row, wire.Pick{
+			Audit: r.Audit, Reason: result.reason(i), Predictions: wire.Predictions(v.Created.Targets, r.Predictions), Place: wire.PlaceOf(e.Asked, &r, row.Inputs),
 		}})
 	}
 	return b, nil
 }
 
-// askResult is what is kept of the result of a selection.
+// askResult is what is kept of the result of a selection: a reason for each measurement, and the warnings.
 type askResult struct{ reasons, warnings []string }
 
 func (r askResult) reason(i int) string {
@@ -129,7 +130,11 @@ func (s *Server) result(ctx context.Context, name string, e campaign.AskEvent) (
 		}
 		var result nextbatch.Result
 		err = json.Unmarshal(raw, &result)
-		return askResult{result.Reasons, result.Warnings}, int64(len(raw)), err
+		kept := askResult{warnings: result.Warnings}
+		for _, line := range result.Lines() {
+			kept.reasons = append(kept.reasons, line.Reason)
+		}
+		return kept, int64(len(raw)), err
 	})
 }
 

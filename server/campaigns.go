@@ -163,7 +163,7 @@ func (s *Server) changeSettings(ctx context.Context, in *struct {
 		return nil, err
 	}
 	var settings campaign.Settings
-	read := json.NewDecoder(bytes.NewReader(in.Body))
+	read := json.NewDecoder(bytes.NewReader(shareAsNumber(in.Body)))
 	read.DisallowUnknownFields()
 	if err := read.Decode(&settings); err != nil {
 		return nil, huma.Error422UnprocessableEntity("the settings cannot be read: " + err.Error())
@@ -172,6 +172,25 @@ func (s *Server) changeSettings(ctx context.Context, in *struct {
 		return nil, huma.Error422UnprocessableEntity(err.Error())
 	}
 	return changedOf(c.ChangeSettings(ctx, in.by(ctx), settings))
+}
+
+// shareAsNumber replaces a share of repeats such as "1/8" in settings by a number.
+func shareAsNumber(raw json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil { // whoever reads the settings reports it
+		return raw
+	}
+	var text string
+	var share campaign.Share
+	if json.Unmarshal(fields["replicate_share"], &text) != nil || share.UnmarshalJSON(fields["replicate_share"]) != nil {
+		return raw
+	}
+	fields["replicate_share"] = fmt.Append(nil, float64(share))
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return raw
+	}
+	return changed
 }
 
 func (s *Server) listEvents(ctx context.Context, in *struct {

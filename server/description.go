@@ -22,6 +22,7 @@ func init() { huma.DefaultArrayNullable = false }
 func describeTypes(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[nextbatch.Float](), reflect.TypeFor[number]())
 	r.RegisterTypeAlias(reflect.TypeFor[campaign.Duration](), reflect.TypeFor[string]())
+	r.RegisterTypeAlias(reflect.TypeFor[campaign.Share](), reflect.TypeFor[share]())
 	r.RegisterTypeAlias(reflect.TypeFor[wire.Value](), reflect.TypeFor[described]())
 }
 
@@ -31,6 +32,14 @@ type described struct{}
 // Schema implements huma.SchemaProvider.
 func (described) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{{Type: huma.TypeNumber}, {Type: huma.TypeString}, {Type: "null"}}}
+}
+
+// share is the description of a campaign.Share.
+type share struct{}
+
+// Schema implements huma.SchemaProvider.
+func (share) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{{Type: huma.TypeNumber}, {Type: huma.TypeString}}}
 }
 
 // refine completes the description once all operations are registered.

@@ -21,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -158,5 +159,5 @@ func faults(list []campaign.Fault) error {
 	for i, f := range list {
 		details[i] = &huma.ErrorDetail{Message: f.Reason, Location: fmt.Sprintf("body.rows[%d]", f.Line), Value: f.ID}
 	}
-	return huma.Error422UnprocessableEntity(fmt.Sprintf("%d of the rows are wrong; nothing was changed", len(list)), details...)
+	return huma.Error422UnprocessableEntity(words.Count(len(list), "row is", "rows are")+" wrong; nothing was changed", details...)
 }

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -26,7 +28,7 @@ func exported() map[string]*huma.Response {
 	for _, kind := range []string{"text/csv", "application/x-ndjson", "application/vnd.apache.parquet"} {
 		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
-	return map[string]*huma.Response{"200": {Description: "a table with numbers, ids and status of the rows, their inputs and their labels", Content: content}}
+	return map[string]*huma.Response{"200": {Description: "a table with numbers, ids and status of the rows, their inputs and their labels, how often they were measured and, where a batch had plates, in which wells", Content: content}}
 }
 
 func (s *Server) exportRows(ctx context.Context, in *struct {
@@ -100,7 +102,11 @@ func exportTable(v *campaign.View, list rowList, from, to int) (*dataset.Table, 
 		taken[name] = true
 		return name
 	}
-	numbers, status := dataset.NewNumeric(free("row")), dataset.NewText(free("status"))
+	numbers, status, measured := dataset.NewNumeric(free("row")), dataset.NewText(free("status")), dataset.NewNumeric(free("measured"))
+	var wells *dataset.Text
+	if v.HasWells() {
+		wells = dataset.NewText(free("wells"))
+	}
 	labels := make([]*dataset.Numeric, len(v.Created.Targets))
 	for t, target := range v.Created.Targets {
 		labels[t] = dataset.NewNumeric(target)
@@ -111,6 +117,10 @@ func exportTable(v *campaign.View, list rowList, from, to int) (*dataset.Table, 
 		row := v.Number(list.at(i))
 		numbers.Append(float64(row))
 		status.Append([]byte(v.Status(row)))
+		measured.Append(float64(v.Measured(row)))
+		if wells != nil {
+			wells.Append([]byte(wellsOf(v, row)))
+		}
 		for t, label := range v.Label(row) {
 			labels[t].Append(label)
 		}
@@ -123,11 +133,26 @@ func exportTable(v *campaign.View, list rowList, from, to int) (*dataset.Table, 
 	for _, label := range labels {
 		columns = append(columns, label)
 	}
+	columns = append(columns, measured)
+	if wells != nil {
+		columns = append(columns, wells)
+	}
 	t, err := dataset.NewTable(columns...)
 	if err != nil {
 		return nil, err
 	}
 	return t.WrittenLike(v.Created.Style()), nil
+}
+
+// wellsOf lists the wells of the measurements of a row, such as "1:A3 1:F7", where 1 is the plate.
+func wellsOf(v *campaign.View, row int64) string {
+	var list []string
+	for _, m := range v.Measurements(row) {
+		if m.Pick != nil && m.Pick.Well != "" {
+			list = append(list, fmt.Sprintf("%d:%s", m.Pick.Plate, m.Pick.Well))
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // afterFirstLine drops the first line of what is written to it. The names of columns may

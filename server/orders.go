@@ -30,13 +30,14 @@ import (
 // order is the record of a job: what clients see of it, and what to do.
 type order struct {
 	wire.Job
-	Request  string        `json:"request"`
-	Rows     int           `json:"rows,omitempty"`
-	Lease    time.Duration `json:"lease,omitempty"`
-	Audit    *float64      `json:"audit,omitempty"`
-	Must     []string      `json:"must,omitempty"`
-	Exclude  []string      `json:"exclude,omitempty"`
-	Attempts int           `json:"attempts,omitempty"` // that the end of the process may have interrupted
+	Request string        `json:"request"`
+	Rows    int           `json:"rows,omitempty"`
+	Lease   time.Duration `json:"lease,omitempty"`
+	Audit   *float64      `json:"audit,omitempty"`
+	Must    []string      `json:"must,omitempty"`
+	Exclude []string      `json:"exclude,omitempty"`
+	campaign.Overrides
+	Attempts int `json:"attempts,omitempty"` // that the end of the process may have interrupted
 }
 
 const mostAttempts = 2
@@ -44,12 +45,12 @@ const mostAttempts = 2
 // asksFor reports whether two orders of one campaign are the same ask of the same person.
 func (o order) asksFor(other order) bool {
 	return o.Person == other.Person && o.Rows == other.Rows && o.Lease == other.Lease && reflect.DeepEqual(o.Audit, other.Audit) &&
-		slices.Equal(o.Must, other.Must) && slices.Equal(o.Exclude, other.Exclude)
+		slices.Equal(o.Must, other.Must) && slices.Equal(o.Exclude, other.Exclude) && reflect.DeepEqual(o.Overrides, other.Overrides)
 }
 
 // ask returns what an order of this kind asks for.
 func (o *order) ask() campaign.Ask {
-	return campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude}
+	return campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude, Overrides: o.Overrides}
 }
 
 // putJob records a job.

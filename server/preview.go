@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) preview(ctx context.Context, in *struct {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p.Columns = append(p.Columns, describe(c))
+		p.Columns = append(p.Columns, describe(c, t.Origin()))
 	}
 	targets, id := in.Targets, in.ID
 	if len(targets) == 0 && p.Suggested.Target != "" {
@@ -100,15 +101,23 @@ func firstRows(t *dataset.Table) [][]string {
 	for row := range min(rows, t.Rows()) {
 		cells := []string{}
 		for _, c := range t.Columns()[:min(columns, len(t.Columns()))] {
-			cells = append(cells, c.Format(row))
+			cells = append(cells, asTyped(c, row, t.Origin()))
 		}
 		list = append(list, cells)
 	}
 	return list
 }
 
+// asTyped returns a value with the decimal mark of its file.
+func asTyped(c dataset.Column, row int, of dataset.Origin) string {
+	if c.Kind() != dataset.KindNumeric {
+		return c.Format(row)
+	}
+	return words.Marked(c.Format(row), of.Decimal)
+}
+
 // describe returns what a column holds.
-func describe(c dataset.Column) PreviewColumn {
+func describe(c dataset.Column, of dataset.Origin) PreviewColumn {
 	d := PreviewColumn{Name: c.Name(), Type: "text", Examples: []string{}}
 	switch c := c.(type) {
 	case *dataset.Numeric:
@@ -120,7 +129,7 @@ func describe(c dataset.Column) PreviewColumn {
 		if c.Missing(row) {
 			d.Missing++
 		} else if len(d.Examples) < 3 {
-			d.Examples = append(d.Examples, c.Format(row))
+			d.Examples = append(d.Examples, asTyped(c, row, of))
 		}
 	}
 	if d.Type != "number" && len(d.Examples) > 0 {
@@ -220,7 +229,7 @@ func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets
 		return
 	}
 	seconds := float64(plan.Seconds.Total)
-	p.Forecast = &Cost{seconds, plan.Memory, fmt.Sprintf("an ask for %d rows takes about %s and %s of memory", plan.Batch, durationText(seconds), bytesText(plan.Memory))}
+	p.Forecast = &Cost{seconds, plan.Memory, fmt.Sprintf("an ask for %s takes about %s and %s of memory", words.Count(plan.Batch, "row", "rows"), durationText(seconds), bytesText(plan.Memory))}
 }
 
 func durationText(seconds float64) string {

@@ -11,20 +11,22 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/wire"
 )
 
-// Queue is the rows that a person has to label.
+// Queue is what a person has to measure.
 type Queue struct {
-	Rows    []QueueRow `json:"rows" doc:"in the order in which they were asked for"`
+	Rows    []QueueRow `json:"rows" doc:"the measurements in the order in which they were asked for; a row that is measured several times is there several times"`
 	Targets []string   `json:"targets"`
 }
 
-// QueueRow is a row that is out. It has no prediction, and does not say that the row
-// was drawn at random to measure the error, so that neither can bias the person.
+// QueueRow is a measurement of a row that is out. It has no prediction and no label of the row so far, and does not say that the row
+// was drawn at random to measure the error, so that none of these can bias the person.
 type QueueRow struct {
 	Row
 	Ask    int64  `json:"ask" doc:"number of the ask that handed it out"`
 	Reason string `json:"reason" doc:"why it was picked, without what was predicted; empty for rows that were drawn at random"`
+	wire.Place
 }
 
 func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error) {
@@ -35,28 +37,34 @@ func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error
 	q := Queue{[]QueueRow{}, v.Created.Targets}
 	person := callerOf(ctx).token.Person
 	type place struct{ ask, pick int }
-	places := map[int64]place{}
-	for _, ref := range v.With(campaign.StatusAsked) {
-		ask, asked := v.AskOf(ref.Row)
-		if asked == nil || ask.Person != person {
-			continue
+	places := map[*campaign.AskedRow]place{}
+	var out []campaign.Handed
+	for _, h := range v.Handed() {
+		if h.Person == person {
+			pick := slices.IndexFunc(h.Rows, func(r campaign.AskedRow) bool { return r.Row == h.Pick.Row && r.Replicate == h.Pick.Replicate })
+			places[h.Pick], out = place{int(h.Ask), pick}, append(out, h)
 		}
-		result, err := s.result(ctx, in.Campaign, ask)
+	}
+	slices.SortFunc(out, func(a, b campaign.Handed) int {
+		x, y := places[a.Pick], places[b.Pick]
+		return cmp.Or(cmp.Compare(x.ask, y.ask), cmp.Compare(x.pick, y.pick))
+	})
+	for _, h := range out {
+		result, err := s.result(ctx, in.Campaign, h.AskEvent)
 		if err != nil {
 			return nil, err
 		}
-		pick := slices.IndexFunc(ask.Rows, func(r campaign.AskedRow) bool { return r.Row == ref.Row })
-		places[ref.Row] = place{int(ask.Ask), pick}
-		reason := unsteered(result.reason(pick))
-		if pick >= 0 && ask.Rows[pick].Audit {
+		row := detail(v, v.At(h.Pick.Row))
+		row.LeaseEnd = h.LeaseEnd
+		for target := range row.Labels {
+			row.Labels[target] = nil
+		}
+		reason := unsteered(result.reason(places[h.Pick].pick))
+		if h.Pick.Audit {
 			reason = ""
 		}
-		q.Rows = append(q.Rows, QueueRow{detail(v, v.At(ref.Row)), ask.Ask, reason})
+		q.Rows = append(q.Rows, QueueRow{row, h.Ask, reason, wire.PlaceOf(h.Asked, h.Pick, row.Inputs)})
 	}
-	slices.SortFunc(q.Rows, func(a, b QueueRow) int {
-		x, y := places[a.Row.Row], places[b.Row.Row]
-		return cmp.Or(cmp.Compare(x.ask, y.ask), cmp.Compare(x.pick, y.pick))
-	})
 	return answer(q, nil)
 }
 
@@ -71,7 +79,7 @@ func unsteered(reason string) string {
 // Person is what somebody has done for a campaign.
 type Person struct {
 	Person string    `json:"person"`
-	Asked  int       `json:"asked" doc:"rows"`
+	Asked  int       `json:"asked" doc:"measurements that they asked for"`
 	Told   int       `json:"told" doc:"measurements, with corrections"`
 	Failed int       `json:"failed" doc:"rows"`
 	Last   time.Time `json:"last" doc:"when they last did something"`

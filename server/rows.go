@@ -22,6 +22,7 @@ type Row struct {
 	Labels   map[string]*float64   `json:"labels" doc:"by target; null where there is none"`
 	LeaseEnd *time.Time            `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
 	Failures int                   `json:"failures" doc:"how often it could not be labelled"`
+	Measured int                   `json:"measured" doc:"how often it was measured"`
 }
 
 // RowPage is a part of the rows.
@@ -87,7 +88,7 @@ func detail(v *campaign.View, at int) Row {
 	row := v.Number(at)
 	d := Row{
 		RowRef: v.Ref(at), Status: string(v.Status(row)), Inputs: wire.Inputs(v.Table, at, v.Created.IDColumn),
-		Labels: map[string]*float64{}, Failures: v.Failures(row),
+		Labels: map[string]*float64{}, Failures: v.Failures(row), Measured: v.Measured(row),
 	}
 	if d.Status == string(campaign.StatusAsked) {
 		d.LeaseEnd = v.LeaseEnd(row)
@@ -107,6 +108,7 @@ type RowHistory struct {
 	Row
 	Waiting      []campaign.Waiting               `json:"waiting" doc:"numbers of its measurements that wait for a second look; its labels are without them"`
 	Measurements []Measurement                    `json:"measurements" doc:"the oldest first; the label is their mean or, by the settings, the last"`
+	Out          []Outstanding                    `json:"out" doc:"measurements that are out"`
 	Ask          int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
 	Person       string                           `json:"person,omitempty" doc:"who asked"`
 	Reason       string                           `json:"reason,omitempty" doc:"why it was picked"`
@@ -119,6 +121,16 @@ type Measurement struct {
 	Time   time.Time          `json:"time"`
 	Person string             `json:"person,omitempty" doc:"who told it"`
 	Values map[string]float64 `json:"values" doc:"by target; absent where there is none"`
+	Ask    int64              `json:"ask,omitempty" doc:"that handed it out; absent if nobody had asked for it"`
+	wire.Place
+}
+
+// Outstanding is a measurement of a row that is out.
+type Outstanding struct {
+	Ask      int64      `json:"ask" doc:"that handed it out"`
+	Person   string     `json:"person,omitempty" doc:"who asked"`
+	LeaseEnd *time.Time `json:"lease_end,omitempty" doc:"when the lease ends; never if it is absent"`
+	wire.Place
 }
 
 func measurementsOf(v *campaign.View, row int64) []Measurement {
@@ -130,7 +142,20 @@ func measurementsOf(v *campaign.View, row int64) []Measurement {
 				values[target] = m.Values[t]
 			}
 		}
-		list = append(list, Measurement{m.Seq, m.Time, m.Person, values})
+		one := Measurement{m.Seq, m.Time, m.Person, values, m.Ask, wire.Place{Replicate: m.Replicate}}
+		if m.Pick != nil {
+			one.Repeat, one.Run, one.Plate, one.Well = m.Pick.Repeat, m.Pick.Run, m.Pick.Plate, m.Pick.Well
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// outstandingOf returns the measurements of a row that are out.
+func outstandingOf(v *campaign.View, row int64, inputs map[string]wire.Value) []Outstanding {
+	list := []Outstanding{}
+	for _, h := range v.Out(row) {
+		list = append(list, Outstanding{h.Ask, h.Person, h.LeaseEnd, wire.PlaceOf(h.Asked, h.Pick, inputs)})
 	}
 	return list
 }
@@ -152,6 +177,7 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 			h.Waiting = append(h.Waiting, w)
 		}
 	}
+	h.Out = outstandingOf(v, in.Row, h.Inputs)
 	ask, asked := v.AskOf(in.Row)
 	if asked == nil {
 		return answer(h, nil)

@@ -222,7 +222,7 @@ func TestExport(t *testing.T) {
 			t.Fatalf("%s: %v", format, err)
 		}
 		rows := must[RowPage](t, v, "viewer", "GET", "/v1/campaigns/small/rows?limit=1000&where=a%3E0.5&sort=a", nil).Rows
-		if table.Rows() != len(rows) || !slices.Equal(table.Names(), []string{"row", "name", "a", "b", "colour", "status", "y"}) {
+		if table.Rows() != len(rows) || !slices.Equal(table.Names(), []string{"row", "name", "a", "b", "colour", "status", "y", "measured"}) {
 			t.Fatalf("%s: %d rows, columns %q", format, table.Rows(), table.Names())
 		}
 		ids, _ := table.Column("name")

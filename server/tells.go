@@ -92,16 +92,14 @@ func (s *Server) mayCorrect(ctx context.Context, in *tellInput) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
+	wanted := map[string][]int{} // the numbers of measurements; 0 for all
 	for _, m := range in.Body.Rows {
-		wanted[m.ID] = true
+		wanted[m.ID] = append(wanted[m.ID], m.Replicate)
 	}
 	for _, ref := range slices.Concat(state.With(campaign.StatusLabelled), state.With(campaign.StatusWaiting)) {
-		if !wanted[ref.ID] {
-			continue
-		}
+		numbers := wanted[ref.ID]
 		for _, m := range state.Measurements(ref.Row) {
-			if m.Person != token.Person {
+			if m.Person != token.Person && (slices.Contains(numbers, 0) || slices.Contains(numbers, m.Replicate)) {
 				return huma.Error403Forbidden(fmt.Sprintf("a label of %q is not yours; only an owner can correct what others measured", ref.ID))
 			}
 		}

@@ -33,7 +33,7 @@ func TestPreviewUnderstands(t *testing.T) {
 	if u.Separator != "semicolon" || u.Decimal != "comma" || u.Encoding != "utf-8" || !u.Header || u.Format != "csv" || len(u.Notes) == 0 {
 		t.Errorf("%+v", u)
 	}
-	if len(p.First) != 10 || p.First[0][1] != "20" || p.Suggested != (Suggested{"y", "Probe"}) {
+	if len(p.First) != 10 || p.First[0][1] != "20" || p.First[1][1] != "21,1" || p.Suggested != (Suggested{"y", "Probe"}) {
 		t.Errorf("%+v %+v", p.First, p.Suggested)
 	}
 	if !strings.Contains(strings.Join(p.Warnings, "\n"), `"< 0,5"`) {

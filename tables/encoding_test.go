@@ -69,6 +69,15 @@ func mustSay(t *testing.T, warnings []string, texts ...string) {
 
 var none = math.NaN()
 
+// TestDecimalCommasOfFrames: frames of Python have text where the file had decimal commas.
+func TestDecimalCommasOfFrames(t *testing.T) {
+	t.Parallel()
+	table := tableOf(t, wordColumn("a", "1,5", "2,5", "3", "4,25", "-5,5"), wordColumn("lots", "1,5", "b", "c", "d", "e"),
+		dataset.NewNumeric("y", 1, 2, 3, none, none))
+	rows := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}})
+	mustSay(t, rows.Warnings, `column "a" is treated as words, but its values are numbers with decimal commas: row 0 (from 0) is "1,5"; make them numbers`)
+}
+
 // TestMissingInputsAreImputed: numbers by the median of labelled rows and candidates
 // and a mark, categories by a level of their own; a row without inputs is dropped.
 func TestMissingInputsAreImputed(t *testing.T) {

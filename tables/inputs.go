@@ -314,6 +314,15 @@ func (t Tables) named(field string) string {
 	return t.FieldName(field)
 }
 
+// setting is what messages call a field with a value: a flag and its value, or else an argument such as missing="drop".
+func (t Tables) setting(field, value string) string {
+	name := t.named(field)
+	if strings.Contains(name, "--") {
+		return name + " " + value
+	}
+	return fmt.Sprintf("%s=%q", name, value)
+}
+
 func rowCount(n int) string {
 	if n == 1 {
 		return "1 row"

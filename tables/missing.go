@@ -97,7 +97,7 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 		}
 		missing.Places = p.table.Places(missing.Rows, t.IDColumn)
 		if t.Missing == RefuseMissing {
-			missing.Advice = fmt.Sprintf("fill it in, or use %s impute or %s drop", t.named("Missing"), t.named("Missing"))
+			missing.Advice = fmt.Sprintf("fill it in, or use %s or %s", t.setting("Missing", "impute"), t.setting("Missing", "drop"))
 			return missing
 		}
 		p.rows = kept
@@ -109,7 +109,7 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 	}
 	for _, s := range sources(parts) {
 		if text := lacking.text(s, t.IDColumn); text != "" {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s drop leaves such rows out", t.tableName(s, parts), text, t.named("Missing")))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s leaves such rows out", t.tableName(s, parts), text, t.setting("Missing", "drop")))
 		}
 	}
 	return nil

@@ -38,6 +38,9 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 			nearly = append(nearly, c.Name())
 			places = append(places, fmt.Sprintf("%s is %q", t.place(parts, w.first), c.Format(w.first)))
 		}
+		if 5*w.commas >= 4*(w.numbers+w.other) && w.commas > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is treated as words, but its values are numbers with decimal commas: %s is %q; make them numbers", c.Name(), t.place(parts, w.first), c.Format(w.first)))
+		}
 		if c.Kind() == dataset.KindCategorical && w.levels > fewLevels && 2*w.levels > w.numbers+w.other {
 			text = append(text, c.Name())
 		}
@@ -58,6 +61,7 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 // wordCount counts the kinds of values in a column.
 type wordCount struct {
 	numbers, other int // values that are numbers, and that are not
+	commas         int // of the others: numbers with a decimal comma
 	first          int // row of the first value that is not
 	levels         int // different values; not counted for text
 }
@@ -86,6 +90,9 @@ func countWords(c dataset.Column) wordCount {
 			w.first = row
 		}
 		w.other++
+		if _, err := strconv.ParseFloat(strings.Replace(value, ",", ".", 1), 64); err == nil {
+			w.commas++
+		}
 	}
 	w.levels = len(isNumber)
 	return w

@@ -112,11 +112,13 @@ type Batch struct {
 	Spec     string     `json:"spec" doc:"method that picked"`
 	Trained  int        `json:"trained" doc:"labelled rows that the model was fitted to; 0 without a model"`
 	Warnings []string   `json:"warnings"`
+	Plate    string     `json:"plate,omitempty" doc:"rows x columns of its plates, such as 8x12; absent without wells"`
+	Controls []string   `json:"controls,omitempty" doc:"wells, rows or columns of the plates that stay free"`
 }
 
 // BatchOf describes a batch.
 func BatchOf(e campaign.AskEvent, warnings []string) Batch {
-	return Batch{e.Ask, e.Seq, e.Time, e.Person, e.LeaseEnd, e.Spec, e.Trained, append([]string{}, warnings...)}
+	return Batch{e.Ask, e.Seq, e.Time, e.Person, e.LeaseEnd, e.Spec, e.Trained, append([]string{}, warnings...), e.Layout.Plate, e.Layout.Controls}
 }
 
 // Pick is what a batch adds to a row, after its inputs.
@@ -124,6 +126,29 @@ type Pick struct {
 	Audit       bool                             `json:"audit" doc:"drawn at random, to estimate the error"`
 	Reason      string                           `json:"reason" doc:"why it was picked"`
 	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a model"`
+	Place
+}
+
+// Place is which measurement of its row one is, and where it is made.
+type Place struct {
+	Replicate int              `json:"replicate" doc:"number of the measurement among those of the row, from 1; a tell may name it"`
+	Repeat    bool             `json:"repeat,omitempty" doc:"it measures a row once more that had a label, to learn the noise"`
+	Run       int              `json:"run,omitempty" doc:"number of the run, from 1; absent without columns that the rows of a run share"`
+	Shared    map[string]Value `json:"shared,omitempty" doc:"by column, what the rows of the run share"`
+	Plate     int              `json:"plate,omitempty" doc:"number of the plate, from 1"`
+	Well      string           `json:"well,omitempty" doc:"on the plate, such as A1"`
+}
+
+// PlaceOf describes a measurement that an ask handed out, of a row with the given inputs.
+func PlaceOf(a *campaign.Asked, r *campaign.AskedRow, inputs map[string]Value) Place {
+	p := Place{Replicate: r.Number(), Repeat: r.Repeat, Run: r.Run, Plate: r.Plate, Well: r.Well}
+	for _, name := range a.Same {
+		if p.Shared == nil {
+			p.Shared = map[string]Value{}
+		}
+		p.Shared[name] = inputs[name]
+	}
+	return p
 }
 
 // Asked is what 'nextbatch campaign ask --json' prints. A Batch lists rows, each with what is known of it; here the keys

@@ -11,11 +11,12 @@ import (
 
 // AskRequest asks for a batch.
 type AskRequest struct {
-	Rows    int      `json:"rows,omitempty" minimum:"0" maximum:"1000000" doc:"how many; 0 means as the settings say"`
+	Rows    int      `json:"rows,omitempty" minimum:"0" maximum:"1000000" doc:"how many measurements: rows, times how often each is measured; 0 means as the settings say"`
 	Lease   string   `json:"lease,omitempty" doc:"how long the rows are out, such as 168h; empty means as the settings say" example:"168h"`
 	Audit   *float64 `json:"audit,omitempty" minimum:"0" maximum:"1" doc:"share of audit rows; by default as the settings say"`
 	Must    []string `json:"must,omitempty" nullable:"true" maxItems:"100000" doc:"ids of rows that must be in the batch"`
 	Exclude []string `json:"exclude,omitempty" nullable:"true" maxItems:"100000" doc:"ids of rows that may not be in the batch"`
+	campaign.Overrides
 }
 
 // TellRequest tells labels.
@@ -30,6 +31,8 @@ type TellRequest struct {
 type Measured struct {
 	ID     string             `json:"id" doc:"of the row"`
 	Values map[string]float64 `json:"values" doc:"by target"`
+	// Replicate is 0 where the client does not know of replicates.
+	Replicate int `json:"replicate,omitempty" minimum:"0" maximum:"1000000000" doc:"which measurement of the row it is, as the batch numbers them; without it, the first that is out with the caller. A correction with it replaces that measurement alone"`
 }
 
 // Tell returns what is told, with the measurements in the order of the targets.
@@ -42,7 +45,7 @@ func (r TellRequest) Tell(targets []string) campaign.Tell {
 }
 
 func (m Measured) entry(line int, targets []string) campaign.Entry {
-	e := campaign.Entry{Line: line, ID: m.ID, Values: make([]float64, len(targets))}
+	e := campaign.Entry{Line: line, ID: m.ID, Values: make([]float64, len(targets)), Replicate: m.Replicate}
 	for i, target := range targets {
 		v, there := m.Values[target]
 		if !there {
@@ -60,7 +63,7 @@ func (m Measured) entry(line int, targets []string) campaign.Entry {
 
 // IDsRequest is about rows.
 type IDsRequest struct {
-	IDs    []string `json:"ids" nullable:"true" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
+	IDs    []string `json:"ids" nullable:"true" minItems:"1" maxItems:"100000" doc:"ids of the rows; for failures and returns also single measurements, such as s017#2"`
 	Reason string   `json:"reason,omitempty" maxLength:"1000"`
 }
 

@@ -38,9 +38,9 @@ func TestInputsAreNumbersTextsAndNull(t *testing.T) {
 }
 
 func TestMeasurementsComeInTheOrderOfTheTargets(t *testing.T) {
-	tell := TellRequest{Rows: []Measured{{"a", map[string]float64{"z": 2, "y": 1}}, {"b", map[string]float64{"z": 3}}, {"c", map[string]float64{"q": 4}}}}.Tell([]string{"y", "z"})
+	tell := TellRequest{Rows: []Measured{{ID: "a", Values: map[string]float64{"z": 2, "y": 1}, Replicate: 2}, {ID: "b", Values: map[string]float64{"z": 3}}, {ID: "c", Values: map[string]float64{"q": 4}}}}.Tell([]string{"y", "z"})
 	first, second, third := tell.Entries[0], tell.Entries[1], tell.Entries[2]
-	if first.Values[0] != 1 || first.Values[1] != 2 || !math.IsNaN(second.Values[0]) || second.Values[1] != 3 || second.Line != 1 {
+	if first.Values[0] != 1 || first.Values[1] != 2 || !math.IsNaN(second.Values[0]) || second.Values[1] != 3 || second.Line != 1 || first.Replicate != 2 || second.Replicate != 0 {
 		t.Errorf("told %+v", tell.Entries)
 	}
 	if first.Fault != "" || !strings.Contains(third.Fault, `"q" is not a target of the campaign; its targets are y, z`) {

@@ -30,7 +30,7 @@ func (c *call) campaignAsk() (any, error) {
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
 		a := c.asking()
-		a.Rows, a.Audit, a.Must, a.Exclude = body.Rows, body.Audit, body.Must, body.Exclude
+		a.Rows, a.Audit, a.Must, a.Exclude, a.Overrides = body.Rows, body.Audit, body.Must, body.Exclude, body.Overrides
 		if body.Lease != "" {
 			var err error
 			if a.Lease, err = time.ParseDuration(body.Lease); err != nil || a.Lease == 0 {
@@ -75,9 +75,11 @@ func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error
 	}
 	id := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
 	out := batch{wire.BatchOf(b.AskEvent, b.Result.Warnings), make([]picked, len(b.Rows))}
+	lines := b.Result.Lines()
 	for i, r := range b.Rows {
-		out.Rows[i] = picked{r.RowRef, wire.Inputs(inputs, i, id), wire.Pick{
-			Audit: r.Audit, Reason: b.Result.Reasons[i], Predictions: wire.Predictions(s.Created.Targets, r.Predictions),
+		values := wire.Inputs(inputs, i, id)
+		out.Rows[i] = picked{r.RowRef, values, wire.Pick{
+			Audit: r.Audit, Reason: lines[i].Reason, Predictions: wire.Predictions(s.Created.Targets, r.Predictions), Place: wire.PlaceOf(b.Asked, &r, values),
 		}}
 	}
 	return out, nil

@@ -178,7 +178,7 @@ func TestErrorsOfCampaigns(t *testing.T) {
 		"lease":       {request("campaign_ask", map[string]any{"store": "memory", "name": "one", "lease": "soon"}), "request", `lease "soon"`},
 		"rows":        {request("campaign_ask", map[string]any{"store": "memory", "name": "one", "rows": -1}), "request", "at least one row"},
 		"undo":        {request("campaign_undo", map[string]any{"store": "memory", "name": "one", "event": 1}), "request", "event 1"},
-		"ids":         {request("campaign_retire", map[string]any{"store": "memory", "name": "one", "ids": []string{"r1", "x"}}), "data", "row 1, id \"x\""},
+		"ids":         {request("campaign_retire", map[string]any{"store": "memory", "name": "one", "ids": []string{"r1", "x"}}), "data", "row 1 (from 0, id x)"},
 		"target": {request("campaign_tell", map[string]any{"store": "memory", "name": "one", "rows": []map[string]any{{"id": "r1", "values": map[string]any{"z": 1}}}}),
 			"data", `"z" is not a target`},
 	} {

@@ -221,7 +221,7 @@ func describe(model *learner.Model, diverged error) fitted {
 		f.ValidRMSE = append(f.ValidRMSE, errors)
 		f.Learner = append(f.Learner, model.Target(target).Choice())
 		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
-		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...), model.Target(target).LeftOutNotes(strconv.Itoa)...)
+		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...), model.Target(target).LeftOutNotes(strconv.Itoa, nil)...)
 	}
 	if diverged != nil {
 		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)

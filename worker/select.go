@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -53,6 +55,14 @@ type selectBody struct {
 	Group        string   `json:"group"`
 	PerGroup     int      `json:"per_group"`
 	GroupInput   bool     `json:"group_input"`
+	MinPerGroup  int      `json:"min_per_group"`
+	MaxGroups    int      `json:"at_most_groups"`
+	Same         []string `json:"same"`
+	Runs         int      `json:"runs"`
+
+	Replicates     int            `json:"replicates"`
+	ReplicateShare campaign.Share `json:"replicate_share"`
+	plate.Layout
 }
 
 // arguments maps the fields of a request to the arguments of the Python functions.
@@ -60,6 +70,8 @@ var arguments = map[string]string{
 	"Learner": "learner", "Given": "learners", "Batch": "n", "Spec": "method", "TargetColumns": "y", "Weights": "weights", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
 	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
 	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
+	"MinPerGroup": "min_per_group", "MaxGroups": "at_most_groups", "Same": "same", "Runs": "runs", "Replicates": "replicates", "ReplicateShare": "replicate_share",
+	"Plate": "plate", "Controls": "controls",
 	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
 	"GroupIsInput": "group_input", "Aims": "target", "Network.Architecture.Hidden": "hidden",
 	"Network.Architecture.Activation": "activation", "Network.Training.Epochs": "epochs",
@@ -107,7 +119,9 @@ func (c *call) selectRows() (any, error) {
 		return nil, err
 	}
 	r.TargetColumns, r.IDColumn, r.RandomColumn, r.Columns = body.Y, body.ID, body.RandomColumn, body.Columns
-	r.Limits = nextbatch.Limits{CostColumn: body.Cost, Budget: body.Budget, PerCost: body.CostAware, GroupColumn: body.Group, PerGroup: body.PerGroup, GroupIsInput: body.GroupInput}
+	r.Limits = nextbatch.Limits{CostColumn: body.Cost, Budget: body.Budget, PerCost: body.CostAware, GroupColumn: body.Group, PerGroup: body.PerGroup, GroupIsInput: body.GroupInput,
+		MinPerGroup: body.MinPerGroup, MaxGroups: body.MaxGroups, Same: body.Same, Runs: body.Runs, Replicates: body.Replicates, ReplicateShare: float64(body.ReplicateShare)}
+	r.Layout = body.Layout
 	r.Members, r.Learner = body.Members, body.Learner
 	if r.Given, err = c.givenTo(body.Learners); err != nil {
 		return nil, err

@@ -197,6 +197,7 @@ func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaig
 	}
 	defer rows.Close()
 	var list []campaign.Event
+	var decoder campaign.EventDecoder
 	for rows.Next() {
 		var seq, crc int64
 		var body string
@@ -206,7 +207,7 @@ func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaig
 		if sum([]byte(body)) != crc {
 			return nil, s.damaged("the bytes of event %d have changed", seq)
 		}
-		e, err := campaign.DecodeEvent([]byte(body))
+		e, err := decoder.Decode([]byte(body))
 		if err == nil && e.Seq != seq {
 			err = fmt.Errorf("event %d calls itself %d", seq, e.Seq)
 		}

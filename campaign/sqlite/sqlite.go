@@ -3,13 +3,16 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
@@ -230,12 +233,13 @@ func (s *Store) Append(ctx context.Context, name string, after int64, events []c
 }
 
 // Events implements campaign.Store.
-func (s *Store) Events(ctx context.Context, name string, after int64) (list []campaign.Event, err error) {
+func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
 	// One query, as a service asks before it answers anything: a campaign without such events
 	// has one row of nulls.
 	const query = "SELECT ifnull(seq, 0), body, ifnull(crc, 0) FROM campaigns LEFT JOIN events ON campaign = id AND seq > ? WHERE name = ? ORDER BY seq"
 	found := false
-	err = s.file.Each(ctx, query, func(row *sql.Rows) error {
+	var list []encoded
+	err := s.file.Each(ctx, query, func(row *sql.Rows) error {
 		var seq, crc int64
 		var body sql.RawBytes
 		if err := row.Scan(&seq, &body, &crc); err != nil {
@@ -247,17 +251,57 @@ func (s *Store) Events(ctx context.Context, name string, after int64) (list []ca
 		if sum(body) != crc {
 			return fmt.Errorf("the bytes of event %d have changed", seq)
 		}
-		e, err := campaign.DecodeEvent(body)
-		if err == nil && e.Seq != seq {
-			err = fmt.Errorf("event %d calls itself %d", seq, e.Seq)
-		}
-		list = append(list, e)
-		return err
+		list = append(list, encoded{seq, bytes.Clone(body)})
+		return nil
 	}, after, name)
 	if err == nil && !found {
 		err = campaign.ErrNotFound
 	}
-	return list, inTerms(err)
+	if err != nil {
+		return nil, inTerms(err)
+	}
+	events, err := decode(list)
+	if err != nil {
+		return nil, inTerms(s.file.Damaged(err))
+	}
+	return events, nil
+}
+
+// A goroutine decodes at least this many events.
+const shortest = 512
+
+// decode decodes a log, on all processors if it is long: that takes most of the time of opening a campaign.
+func decode(log []encoded) ([]campaign.Event, error) {
+	if len(log) == 0 {
+		return nil, nil
+	}
+	list := make([]campaign.Event, len(log))
+	failed := make([]error, min(runtime.GOMAXPROCS(0), len(log)/shortest+1))
+	var wait sync.WaitGroup
+	for part := range failed {
+		from, to := part*len(log)/len(failed), (part+1)*len(log)/len(failed)
+		wait.Go(func() { failed[part] = decodePart(list[from:to], log[from:to]) })
+	}
+	wait.Wait()
+	for _, err := range failed { // the first one of the log
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func decodePart(list []campaign.Event, log []encoded) (err error) {
+	var decoder campaign.EventDecoder
+	for i, e := range log {
+		if list[i], err = decoder.Decode(e.body); err != nil {
+			return err
+		}
+		if list[i].Seq != e.seq {
+			return fmt.Errorf("event %d calls itself %d", e.seq, list[i].Seq)
+		}
+	}
+	return nil
 }
 
 func (s *Store) id(ctx context.Context, name string) (id int64, err error) {

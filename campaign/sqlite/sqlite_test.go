@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -170,5 +171,37 @@ func TestFilesOfEarlierVersions(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "c.db")
 		change(t, path, string(text))
 		storetest.Earlier(t, opener(t, path)())
+	}
+}
+
+// TestLongLogIsDecodedInOrder reads a log that several goroutines decode, and one of its damaged events.
+func TestLongLogIsDecodedInOrder(t *testing.T) {
+	path := filled(t)
+	store := opener(t, path)()
+	first, err := store.Events(t.Context(), "c", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var more []campaign.Event
+	for i := range 2000 {
+		e := first[len(first)-1]
+		e.Seq = int64(len(first) + i + 1)
+		more = append(more, e)
+	}
+	if err := store.Append(t.Context(), "c", int64(len(first)), more, nil); err != nil {
+		t.Fatal(err)
+	}
+	list, err := store.Events(t.Context(), "c", 0)
+	if err != nil || len(list) != len(first)+len(more) {
+		t.Fatal(len(list), err)
+	}
+	for i, e := range list {
+		if e.Seq != int64(i+1) {
+			t.Fatalf("event %d calls itself %d", i+1, e.Seq)
+		}
+	}
+	change(t, path, fmt.Sprintf("UPDATE events SET seq = seq + 7 WHERE seq = %d", len(list)))
+	if _, err := store.Events(t.Context(), "c", 0); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("event %d calls itself %d", len(list)+7, len(list))) {
+		t.Errorf("the error is %v", err)
 	}
 }

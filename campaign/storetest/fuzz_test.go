@@ -39,7 +39,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var log []campaign.Event
 		for line := range strings.Lines(string(data)) {
-			e, err := campaign.DecodeEvent([]byte(strings.TrimSuffix(line, "\n")))
+			e, err := new(campaign.EventDecoder).Decode([]byte(strings.TrimSuffix(line, "\n")))
 			if err != nil {
 				continue // a store would refuse the log here
 			}
@@ -47,7 +47,7 @@ func FuzzLog(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s was read, but cannot be written: %v", line, err)
 			}
-			if again, err := campaign.DecodeEvent(raw); err != nil || !same(t, again, raw) {
+			if again, err := new(campaign.EventDecoder).Decode(raw); err != nil || !same(t, again, raw) {
 				t.Fatalf("%s was written as %s: %v", line, raw, err)
 			}
 			log = append(log, e)

@@ -99,7 +99,7 @@ func (m *Memory) Events(_ context.Context, name string, after int64) (list []cam
 		return nil, err
 	}
 	for _, raw := range k.log[min(after, int64(len(k.log))):] {
-		e, err := campaign.DecodeEvent(raw)
+		e, err := new(campaign.EventDecoder).Decode(raw)
 		if err != nil {
 			return nil, err
 		}

@@ -10,9 +10,14 @@
 // the pool and with the training rows:
 //
 //	go run ./cmd/speed -growth [METHOD...]
+//
+// With -answers it measures how long a program lets people wait:
+//
+//	go run ./cmd/speed -answers bin/nextbatch
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -53,12 +58,16 @@ func run(args []string, out, log io.Writer) error {
 	asJSON := flags.Bool("json", false, "print JSON lines")
 	section := flags.String("section", "", "measure only this `section`: "+sectionNames())
 	grow := flags.Bool("growth", false, "measure how time and memory of selections grow, for all methods or those listed")
+	program := flags.String("answers", "", "measure how long this `program` lets people wait")
 	growCase := flags.String("growth-case", "", "for internal use by -growth: measure one `case`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *grow {
 		return growth(out, flags.Args())
+	}
+	if *program != "" {
+		return answers(context.Background(), out, *program)
 	}
 	if *growCase != "" {
 		return growthChild(out, *growCase)

@@ -6,6 +6,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -223,8 +224,21 @@ func (s signs) numeralsWith(decimal byte) numerals {
 	return n
 }
 
-// spellNumbers decides how the numbers of each column are written. Stored means that the file has numbers as
-// programs write them, besides those in text.
+// numeralsOf returns how the numbers of a column are written, given the decimal mark that the user asked for and that of the
+// file, 0 for none. Stored means that the file has numbers as programs write them, besides those in text.
+func (s signs) numeralsOf(asked, file byte, stored bool) numerals {
+	decimal := cmp.Or(asked, s.decimal())
+	if stored && (s.point+s.maybePoint > 0 || decimal == 0) || decimal == 0 && file == 0 {
+		decimal = '.'
+	}
+	if stored && decimal == '.' && s.comma > 0 {
+		typed := s.numeralsWith(',')
+		return numerals{decimal: '.', typed: &typed}
+	}
+	return s.numeralsWith(cmp.Or(decimal, file))
+}
+
+// spellNumbers decides how the numbers of each column are written.
 func (g *guesser) spellNumbers(body []sampled, columns int) {
 	all, each := signs{}, make([]signs, columns)
 	for _, s := range body {
@@ -241,20 +255,7 @@ func (g *guesser) spellNumbers(body []sampled, columns int) {
 	}
 	g.spelled = make([]*numerals, columns)
 	for j, s := range each {
-		decimal := g.opts.Decimal
-		if decimal == 0 {
-			decimal = s.decimal()
-		}
-		if g.stored && (s.point+s.maybePoint > 0 || decimal == 0) || decimal == 0 && g.style.Decimal == 0 {
-			decimal = '.'
-		} else if decimal == 0 {
-			decimal = g.style.Decimal
-		}
-		n := s.numeralsWith(decimal)
-		if g.stored && decimal == '.' && s.comma > 0 {
-			typed := s.numeralsWith(',')
-			n = numerals{decimal: '.', typed: &typed}
-		}
+		n := s.numeralsOf(g.opts.Decimal, g.style.Decimal, g.stored)
 		if g.opts.Thousands != 0 {
 			n.thousands = g.opts.Thousands
 		}

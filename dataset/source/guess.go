@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,6 +49,9 @@ func (g *guesser) open(sample []sampled, notNumeric []int) error {
 		body, g.header = sample[1:], true
 	}
 	if err := g.nameColumns(sample[0]); err != nil {
+		return err
+	}
+	if err := g.checkTitle(sample); err != nil {
 		return err
 	}
 	if err := g.opts.check(g.names); err != nil {
@@ -262,7 +266,7 @@ func (g *guesser) finish() (*dataset.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dataset.Origin{Style: g.style, Headless: !g.header, Notes: g.notes, Lines: g.lines}
+	o := dataset.Origin{Style: g.style, Headless: !g.header, Stored: g.stored, Notes: g.notes, Lines: g.lines, Warnings: g.totals()}
 	var marks []dataset.Column
 	for j, s := range g.sinks {
 		numbers, ok := s.(*numberSink)
@@ -299,6 +303,17 @@ func (g *guesser) marksOf(s *numberSink, t *dataset.Table) dataset.Column {
 	return marks
 }
 
+// ids returns the column that names the rows; nil if there is none.
+func (g *guesser) ids() dataset.Column {
+	name := cmp.Or(g.opts.ID, g.opts.RowNames)
+	for j, s := range g.sinks {
+		if s != nil && name != "" && g.names[j] == name {
+			return s.soFar()
+		}
+	}
+	return nil
+}
+
 // settle decides about columns of numbers that have words. All words of columns that must be numbers are one error.
 func (g *guesser) settle() error {
 	var wrong []*Error
@@ -311,8 +326,10 @@ func (g *guesser) settle() error {
 		e := g.fieldError(numbers.cells.first, j, ErrNumber, []byte(found.list[0]))
 		switch {
 		case !numbers.guessed:
-			if found.total > 1 {
-				e.Detail = found.String()
+			if ids := g.ids(); found.total == 1 && ids != nil {
+				e.Detail += fmt.Sprintf(" (id %s)", ids.Format(found.by[found.list[0]].rows[0]))
+			} else if found.total > 1 {
+				e.Detail = found.with(ids)
 				e.Advice = "correct them, or leave them empty if they are missing; --missing-marks names words that mean that"
 			}
 			wrong = append(wrong, e)

@@ -64,7 +64,12 @@ func readJSONLines(ctx context.Context, r io.Reader, opts Options, notNumeric []
 	if err := opts.allowRows(&j.rows, 0); err != nil {
 		return nil, err
 	}
-	return opts.withIDs(j.table())
+	t, err := j.table()
+	if err != nil {
+		return nil, err
+	}
+	t.SetOrigin(dataset.Origin{Lines: j.lines})
+	return opts.withIDs(t, nil)
 }
 
 type jsonReader struct {
@@ -106,6 +111,7 @@ func (j *jsonReader) addRow(rec record) error {
 	if s.skip(); len(s.text) > 0 {
 		return notJSON(rec, s)
 	}
+	j.lines.Add(rec.line)
 	return j.endRow()
 }
 

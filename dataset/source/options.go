@@ -50,6 +50,9 @@ type Options struct {
 	// ID names the column with the ids of the rows. It is text, and a missing
 	// or duplicate id is an error.
 	ID string
+	// RowNames is a column that messages about cells name their rows by, besides ID. Nothing is demanded of its
+	// values, and the table need not have it.
+	RowNames string
 	// Ignore names columns to skip.
 	Ignore []string
 	// Lenient lets Ignore and Kinds name columns that the table does not have,

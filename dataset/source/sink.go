@@ -41,7 +41,7 @@ type numberSink struct {
 
 func (s *numberSink) add(field []byte) error {
 	v, ok := s.numerals.number(field)
-	if !ok {
+	if !ok || s.label && math.IsInf(v, 0) {
 		switch {
 		case s.missing[string(field)]:
 			v = math.NaN()

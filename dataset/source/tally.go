@@ -57,6 +57,7 @@ type spellings struct {
 type spelling struct {
 	count int
 	lines []int // the first few
+	rows  []int // these, from 0
 }
 
 const (
@@ -64,7 +65,7 @@ const (
 	mostLines     = 3
 )
 
-func (s *spellings) add(field []byte, line int) {
+func (s *spellings) add(field []byte, line, row int) {
 	s.total++
 	if s.by == nil {
 		s.by = map[string]*spelling{}
@@ -79,21 +80,24 @@ func (s *spellings) add(field []byte, line int) {
 		s.list = append(s.list, string(field))
 	}
 	if one.count++; len(one.lines) < mostLines {
-		one.lines = append(one.lines, line)
+		one.lines, one.rows = append(one.lines, line), append(one.rows, row)
 	}
 }
 
 // String lists the texts with their counts and lines, the most frequent ones first.
-func (s *spellings) String() string {
+func (s *spellings) String() string { return s.with(nil) }
+
+// with lists the texts as String does, with the ids of their rows unless the column of ids is nil.
+func (s *spellings) with(ids dataset.Column) string {
 	const most = 8
 	list := slices.Clone(s.list)
 	slices.SortStableFunc(list, func(a, b string) int { return s.by[b].count - s.by[a].count })
 	var parts []string
 	for _, text := range list[:min(most, len(list))] {
-		parts = append(parts, quoteShort([]byte(text))+" ("+s.by[text].String()+")")
+		parts = append(parts, quoteShort([]byte(text))+" ("+s.by[text].String()+s.by[text].ids(ids)+")")
 	}
 	if len(list) > most {
-		parts = append(parts, fmt.Sprintf("%d others", len(list)-most))
+		parts = append(parts, words.Count(len(list)-most, "other", "others"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -115,6 +119,21 @@ func (s *spelling) String() string {
 	return fmt.Sprintf("%d times: lines %s", s.count, strings.Join(lines, ", "))
 }
 
+// ids names the first few rows by a column, unless that is nil.
+func (s *spelling) ids(column dataset.Column) string {
+	if column == nil {
+		return ""
+	}
+	names := make([]string, len(s.rows))
+	for i, row := range s.rows {
+		names[i] = column.Format(row)
+	}
+	if len(names) == 1 {
+		return ", id " + names[0]
+	}
+	return ", ids " + strings.Join(names, ", ")
+}
+
 // number returns the value of a cell that is not simply a number, in a row of the column, and
 // counts it.
 func (t *tally) number(n *numerals, field []byte, rec record, row int) float64 {
@@ -125,25 +144,28 @@ func (t *tally) number(n *numerals, field []byte, rec record, row int) float64 {
 	if c.unit != "" && c.unit != t.unit { // another quantity, perhaps
 		c = looseCell{value: math.NaN()}
 	}
+	if math.IsInf(c.value, 0) { // among labels, see numberSink
+		c = looseCell{value: math.NaN()}
+	}
 	switch c.kind {
 	case otherCell:
 		if t.words.total == 0 {
 			t.first = record{line: rec.line}
 		}
-		t.words.add(field, rec.line)
+		t.words.add(field, rec.line, row)
 		return math.NaN()
 	case missingCell:
-		t.marks.add(field, rec.line)
+		t.marks.add(field, rec.line, row)
 		return math.NaN()
 	case belowCell, aboveCell:
-		t.limits.add(field, rec.line)
+		t.limits.add(field, rec.line, row)
 		return t.limited(c, row)
 	}
 	if c.approx {
-		t.approximated.add(field, rec.line)
+		t.approximated.add(field, rec.line, row)
 	}
 	if c.unit != "" {
-		t.measured.add(field, rec.line)
+		t.measured.add(field, rec.line, row)
 	}
 	return c.value
 }
@@ -259,15 +281,14 @@ func isAre(n int) string {
 }
 
 // PlainNumbers returns a column of labels as text in which numbers are written as programs do, and missing ones
-// are empty. The style is that of the file that the column comes from; cells that are no numbers stay as they are.
+// are empty. The origin is that of the table with the column; cells that are no numbers stay as they are.
 // The warnings tell about values beyond a limit.
-func PlainNumbers(c dataset.Column, opts Options, style dataset.Style) (plain *dataset.Text, warnings []string) {
+func PlainNumbers(c dataset.Column, opts Options, origin dataset.Origin) (plain *dataset.Text, warnings []string) {
 	s := signs{}
 	for row := range c.Len() {
 		s.see([]byte(c.Format(row)))
 	}
-	decimal := cmp.Or(opts.Decimal, s.decimal(), style.Decimal, '.')
-	n := s.numeralsWith(decimal)
+	n := s.numeralsOf(opts.Decimal, origin.Decimal, origin.Stored)
 	n.thousands = cmp.Or(opts.Thousands, n.thousands)
 	plain, t := dataset.NewText(c.Name()), tally{censored: opts.Censored}
 	for row := range c.Len() {
@@ -279,7 +300,7 @@ func PlainNumbers(c dataset.Column, opts Options, style dataset.Style) (plain *d
 		before := t.words.total
 		v := t.number(&n, []byte(text), record{line: row}, row)
 		switch {
-		case t.words.total > before || math.IsInf(v, 0):
+		case t.words.total > before:
 			plain.Append([]byte(text))
 		case math.IsNaN(v):
 			plain.Append(nil)

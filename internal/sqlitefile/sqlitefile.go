@@ -401,7 +401,7 @@ func (s *File) Each(ctx context.Context, query string, row func(*sql.Rows) error
 			if ctx.Err() != nil { // the end of the context closes the rows
 				return ctx.Err()
 			}
-			return s.Fail(damage+inPlainWords(err), err)
+			return s.Damaged(err)
 		}
 		if left <= 0 {
 			return s.Fail(damage+"its pages form a cycle", nil)
@@ -473,6 +473,9 @@ func (s *File) Fail(reason string, cause error) error {
 	}
 	return e
 }
+
+// Damaged returns the error of a file whose content is not what a program of ours wrote.
+func (s *File) Damaged(err error) error { return s.Fail(damage+inPlainWords(err), err) }
 
 // Explain turns an error of SQLite into plain words.
 func (s *File) Explain(err error) error {

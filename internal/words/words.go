@@ -4,6 +4,7 @@ package words
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,27 @@ func Number(v float64) string {
 // Plain writes the value of an input like Number but without commas, as tables have it:
 // 2015 may be a year.
 func Plain(v float64) string { return strings.ReplaceAll(Number(v), ",", "") }
+
+// Brief writes a number with two significant digits, and otherwise like Number: 170 and not 1.7e+02.
+func Brief(v float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64) // it is a number, or NaN or Inf
+	return Number(rounded)
+}
+
+// Marked writes the text of a number with a decimal mark, 0 for a point; a comma swaps places with the mark of thousands.
+func Marked(number string, decimal byte) string {
+	if decimal != ',' {
+		return number
+	}
+	return strings.NewReplacer(".", ",", ",", ".").Replace(number)
+}
+
+// MarkedIn writes the numbers of a sentence with a decimal mark, 0 for a point.
+func MarkedIn(text string, decimal byte) string {
+	return numbers.ReplaceAllStringFunc(text, func(number string) string { return Marked(number, decimal) })
+}
+
+var numbers = regexp.MustCompile(`\d+(,\d{3})*(\.\d+)?`)
 
 // Some lists the first few names.
 func Some(names []string) string {

@@ -58,6 +58,14 @@ func TestNumbers(t *testing.T) {
 }
 
 // TestNotNumbers: JSON cannot write these.
+func TestBrief(t *testing.T) {
+	for v, want := range map[float64]string{170: "170", 1.7: "1.7", 12345: "12,000", 0.0042: "0.0042", 1: "1", 99.6: "100", -103: "-100", math.Inf(1): "+Inf"} {
+		if got := Brief(v); got != want {
+			t.Errorf("%v is %q, want %q", v, got, want)
+		}
+	}
+}
+
 func TestNotNumbers(t *testing.T) {
 	for want, v := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1), "0": math.Copysign(0, -1)} {
 		if got := Grouped(v); got != want {
@@ -86,5 +94,17 @@ func TestNearest(t *testing.T) {
 	}
 	if got := DidYouMean("Price", names); got != `did you mean "price"? ` {
 		t.Error(got)
+	}
+}
+
+// TestMarkedIn: numbers of a sentence get the mark, its commas stay.
+func TestMarkedIn(t *testing.T) {
+	t.Parallel()
+	const text = "0.96 gp, 0.04 extra-trees (RMSE out of fold: gp 1,046.5, blend 12), sketch(512)."
+	if got, want := MarkedIn(text, ','), "0,96 gp, 0,04 extra-trees (RMSE out of fold: gp 1.046,5, blend 12), sketch(512)."; got != want {
+		t.Errorf("%s", got)
+	}
+	if MarkedIn(text, 0) != text {
+		t.Error("a point has become another mark")
 	}
 }

@@ -38,7 +38,7 @@ The models, with inputs as they come unless it says otherwise:
                       the marginal likelihood, until 50 steps have not raised its logarithm by 0.001 per label
                       (torch's L-BFGS is faster, but fails on some tables)
     realmlp           RealMLP-TD of pytabkit with its default settings, which hold a fifth out
-    autogluon         AutoGluon's preset best_quality with a limit of 100 seconds
+    autogluon         AutoGluon's preset best_quality with a limit of 100 seconds, the folds one after another
 """
 
 from __future__ import annotations
@@ -263,7 +263,9 @@ def by_autogluon(x, y, new, seed, options):
 
     with tempfile.TemporaryDirectory() as folder:
         predictor = TabularPredictor("label", problem_type="regression", path=folder, verbosity=0)
-        predictor.fit(x.assign(label=y), presets="best_quality", time_limit=100, num_cpus=options.threads)
+        # Folds one after another: each worker of ray takes longer to start than a small fold takes to fit.
+        predictor.fit(x.assign(label=y), presets="best_quality", time_limit=100, num_cpus=options.threads,
+                      ag_args_ensemble={"fold_fitting_strategy": "sequential_local"})
         return predictor.predict(new, as_pandas=False)
 
 

@@ -37,6 +37,9 @@ LABELS = ROWS[:, 0]
         (({"a": [1.0, 2.0], "y": [1.0]}, "y"), "column 'y' has 1 rows where others have 2"),
         (({"a": [1.0, 2.0]}, "y"), "labelled has no column 'y' with the labels; its columns are a"),
         (({"a": ["x", 2.0], "y": [1.0, 2.0]}, "y"), "column 'a' is neither numbers nor words: row 1 .* is a float"),
+        (({"a": ["n.d.", 2.0, 1.0, "-", 3.0, 4.0, "-"], "y": ROWS[:7, 0]}, "y"), r"has words among its numbers: 'n.d.' \(row 0\), '-' \(rows 3, 6\), counted"),
+        (({"a": ROWS[:4, 0], "y": [1.0, 2.0, "lost", None]}, "y"), r"column 'y' has words among its numbers: 'lost' \(row 2\)"),
+        ((ROWS[:2], [1.0, "lost"], ROWS), "y has elements of type"),
         (({"a": [[1], [2]], "y": [1.0, 2.0]}, "y"), "column 'a'"),
         ((ROWS, LABELS, ROWS, -1), "n must be a whole number"),
         ((ROWS, LABELS, ROWS, 2.5), "n must be a whole number"),
@@ -120,6 +123,22 @@ def test_missing_inputs(columns):
         nextbatch.select(columns, "y", n=3, id="name", **QUICK)
     with pytest.raises(nextbatch.DataError, match="pressure"):
         nextbatch.select(columns, "y", n=3, id="name", missing="refuse", **QUICK)
+
+
+def test_missing_inputs_say_how_to_drop_rows(columns):
+    with pytest.warns(nextbatch.NextbatchWarning, match='imputed: .*; missing="drop" leaves such rows out'):
+        nextbatch.select(columns, "y", n=3, id="name", **QUICK)
+
+
+def test_labels_with_none_among_them():
+    pandas = pytest.importorskip("pandas")
+    labels: list = [None if i == 3 else v for i, v in enumerate(LABELS.tolist())]
+    picks = nextbatch.select(ROWS, np.where(np.arange(20) == 3, np.nan, LABELS), ROWS, 3, **QUICK).indices.tolist()
+    for y in (labels, np.array(labels, object), pandas.Series(labels, dtype=object), pandas.Series(labels).astype("Float64")):
+        assert nextbatch.select(ROWS, y, ROWS, 3, **QUICK).indices.tolist() == picks
+    frame = pandas.DataFrame(ROWS, columns=["a", "b"])
+    with pytest.warns(nextbatch.NextbatchWarning, match="0 rows have a label"):
+        assert len(nextbatch.select(frame[:0], pandas.Series([], dtype=object), frame, 3)) == 3
 
 
 def test_labels_with_another_index(columns):

@@ -197,7 +197,9 @@ def test_frames(places, kind, library, columns):
     frames = pytest.importorskip(library)
     frame = frames.DataFrame(columns)
     campaign = places.new(kind, frame, "y", id="name", missing="drop", **QUICK)
-    batch = campaign.ask(5).to_frame(library)
+    asked = campaign.ask(5)
+    batch = asked.to_frame(library)
+    assert any("; predicted " in reason for reason in asked.reasons) and not any("predicted" in reason for reason in batch["reason"])
     assert isinstance(batch, frames.DataFrame) and list(batch.columns)[:4] == ["name", "pick", "reason", "temperature"]
     filled = batch.assign(y=[1.0, None, 3.0, None, 5.0]) if library == "pandas" else batch.with_columns(y=frames.Series([1.0, None, 3.0, None, 5.0]))
     assert len(campaign.tell(filled).ids) == 3
@@ -540,3 +542,20 @@ def test_added_labels_that_wait(places, kind):
     added = campaign.add({"name": ["s"], "x": [3.5], "y": [5200.0]})
     assert [(w.id, w.value) for w in added.waiting] == [("s", 5200.0)]
     assert (campaign.status().waiting, campaign.status().doubtful) == (1, added.waiting)
+
+
+def test_replicates_and_wells_come_back(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"name": [f"s{i}" for i in range(12)], "heat": [300.0, 350.0] * 6, "y": [1.0, 2.0, 3.0] + [np.nan] * 9})
+    campaign = Campaign.new(tmp_path / "c.db", rows, "y", id="name", audit=0, method="random", replicates=2, plate="2x4", controls="A1", replicate_share="1/8")
+    asked = campaign.ask(4, replicate_share=0)
+    frame = asked.to_frame()
+    assert list(frame.columns[:5]) == ["name", "pick", "replicate", "plate", "well"]
+    assert list(frame["replicate"]) == [1, 2, 1, 2]
+    assert len(set(frame["well"])) == 4 and "A1" not in set(frame["well"])
+    frame["y"] = [5.0, 6.0, 7.0, np.nan]
+    campaign.tell(frame)
+    assert campaign.status().labelled == 5
+    assert campaign.ask(2, replicates=1, replicate_share=0, same="heat", plate="").columns["run"] == [1, 1]
+    with pytest.raises(nextbatch.RequestError, match="replicate_share must be a share"):
+        campaign.change_settings(replicate_share="9/8")

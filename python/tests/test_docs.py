@@ -66,7 +66,7 @@ def test_examples(example, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-MODULES = ["_answers", "_batch", "_campaign", "_compat_features", "_results", "_select", "_regressor", "_strategy", "compat", "torch"]
+MODULES = ["_answers", "_batch", "_campaign", "_compat_features", "_results", "_select", "_regressor", "_strategy", "_xyz", "atoms", "compat", "torch"]
 #: What an example needs besides what its module imports.
 NEEDED = {"to_frame": "pandas", "plot": "matplotlib", "read_results": "pandas"}
 
@@ -82,6 +82,8 @@ def test_docstrings(name, tmp_path, monkeypatch):
         pytest.skip(str(error))
     if name == "_results":
         benchmark(tmp_path)
+    if name == "atoms":
+        pytest.importorskip("ase")
     ran, failures = 0, []
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
         needed = NEEDED.get(test.name.rsplit(".", 1)[-1])

@@ -254,7 +254,7 @@ def test_two_names_of_the_seed(rng):
 
 
 def test_public_names():
-    assert set(dir(nextbatch)) == {*nextbatch.__all__, "__version__", "compat", "torch"}
+    assert set(dir(nextbatch)) == {*nextbatch.__all__, "__version__", "atoms", "compat", "torch"}
 
 
 def test_html(columns):
@@ -267,3 +267,31 @@ def test_html(columns):
     ElementTree.fromstring(page)
     assert [_html.number(v) for v in (3030.4, 0.123456, 1234567.8, 0, 12.5, -3e-7, np.nan)] == ["3,030", "0.1235", "1,234,568", "0", "12.5", "-3e-07", "–"]
     assert [_html.number(3819.956, width) for width in (0.137, 40.0)] == ["3,819.96", "3,820"]
+
+
+def test_runs_replicates_and_wells():
+    pandas = pytest.importorskip("pandas")
+    heat = np.tile([300.0, 350.0], 30)
+    frame = pandas.DataFrame({"name": [f"s{i}" for i in range(60)], "x": np.sin(np.arange(60)), "heat": heat})
+    y = np.where(np.arange(60) < 20, np.arange(60.0), np.nan)
+    batch = nextbatch.select(frame, y, n=8, method="maxdist-tp:linear", id="name", same="heat", runs=2)
+    assert batch.run == [1] * 4 + [2] * 4
+    for run, about in enumerate(batch.runs):
+        assert about["rows"] == 4
+        assert {str(v) for v in heat[batch.indices[4 * run : 4 * run + 4]]} == {str(float(about["values"][0]))}
+    assert list(batch.to_frame()["run"]) == batch.run
+
+    batch = nextbatch.select(frame, y, n=8, method="maxdist-tp:linear", id="name", replicates=2, replicate_share="1/4", plate="4x6", controls=["A", "6"])
+    assert len(batch) == 3
+    assert len(batch.measurements) == 8
+    wells = [m["well"] for m in batch.measurements]
+    assert len(set(wells)) == 8 and not any(well.startswith("A") or well.endswith("6") for well in wells)
+    assert [m["pick"] for m in batch.measurements] == [0, 0, 1, 1, 2, 2, -1, -1]
+    shown = batch.to_frame()
+    assert list(shown["replicates"]) == [2, 2, 2]
+    assert list(shown["wells"])[0] == ", ".join(wells[:2])
+    assert wells[0] in batch._repr_html_()
+    with pytest.raises(nextbatch.RequestError, match="n 7 .*replicates 2"):
+        nextbatch.select(frame, y, n=7, method="random", id="name", replicates=2)
+    with pytest.raises(nextbatch.RequestError, match='plate "96": write its rows and columns: 8x12'):
+        nextbatch.select(frame, y, n=8, method="random", id="name", plate="96")

@@ -19,3 +19,7 @@ if TYPE_CHECKING:
     assert_type(model.predict([[1.0]], return_interval=0.9), tuple[Floats, Floats, Floats])
     assert_type(model.predict([[1.0]], return_interval=True), tuple[Floats, Floats, Floats])
     assert_type(model.predict([[1.0]], True, 0.9), tuple[Floats, Floats, Floats, Floats])
+    assert_type(model.predict([[1.0]], False, 0.9), tuple[Floats, Floats, Floats])
+
+    def either(wanted: bool) -> None:
+        assert_type(model.predict([[1.0]], return_std=wanted), Floats | tuple[Floats, ...])

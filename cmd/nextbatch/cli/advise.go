@@ -135,7 +135,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	result := newAdviseResult(advice, rows, a)
 	result.Seconds = a.seconds()
 	found := &answer{text: func(out io.Writer) error { return printAdvice(out, advice, result) }}
-	found.savePage(a.page, a.progress, func() (*report.Page, error) { return advicePage(a.path, advice, result), nil })
+	found.savePage(a.page, a.progress, func() (*report.Page, error) { return a.advicePage(advice, result), nil })
 	if a.json {
 		found.json = result
 	}
@@ -348,11 +348,11 @@ func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 
 // expectedText describes what the paper's data sets suggest for such a ratio of RMSE and MAE.
 func expectedText(improvement float64) string {
-	speed := fmt.Sprintf("the error falls %.1f times as fast as with random", 1+improvement)
+	speed := fmt.Sprintf("%.1f times as fast", 1+improvement)
 	if math.Abs(improvement) < 0.05 {
-		speed = "the error falls as fast as with random"
+		speed = "as fast"
 	}
-	return speed + ", on a logarithmic scale, on those of the paper's data sets that have such a ratio"
+	return "on data sets of the paper with such a ratio, the logarithm of the error falls " + speed + " as with random rows"
 }
 
 func batchText(r adviseResult) string {
@@ -405,20 +405,37 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 	return specs
 }
 
-func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
-	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{sentence(r.Answer) + ". " + sentence(r.Because) + "."}}
-	for _, m := range a.Chosen {
-		page.Intro = append(page.Intro, strings.TrimSpace("Learner "+m.Target)+": "+m.Learner+".")
+func (a *advising) advicePage(advice *benchmark.Advice, r adviseResult) *report.Page {
+	page := &report.Page{Title: "Is active learning worth it for " + a.path + "?", Intro: []string{sentence(r.Answer) + ".", sentence(r.Because) + "."}, Warnings: r.Warnings}
+	tables := adviceTables(advice, r)
+	reasons := report.Section{Title: "Why", Tables: tables[:1]}
+	if advice.Comparison != nil {
+		reasons.Figures, reasons.Beside = []*report.Figure{adviceFigure(advice, r)}, true
 	}
-	page.Warnings = r.Warnings
-	tables := adviceTables(a, r)
-	page.Sections = []report.Section{{Title: "Advice", Tables: tables[:1]}}
-	if a.Comparison != nil {
-		page.Sections[0].Figures, page.Sections[0].Beside = []*report.Figure{adviceFigure(a, r)}, true
+	page.Sections = []report.Section{{Title: "What to do next", Steps: []report.Step{a.nextStep(r)}}, reasons}
+	if advice.Comparison != nil {
 		page.Sections = append(page.Sections, report.Section{Title: "The methods, compared", Tables: tables[1:]})
 	}
 	return page
 }
+
+// nextStep follows the advice.
+func (a *advising) nextStep(r adviseResult) report.Step {
+	if r.Pool == 0 {
+		return report.Step{Text: "Every row of the table has a label. Add rows without one, to pick from."}
+	}
+	args := []string{"nextbatch", "select", a.path, "--target", a.columns.target}
+	if a.columns.id != "" {
+		args = append(args, "--id", a.columns.id)
+	}
+	if a.learner != learner.Auto {
+		args = append(args, "--learner", string(a.learner))
+	}
+	args = append(args, "--method", r.Spec, "-n", strconv.Itoa(cmp.Or(r.Batch, usualBatch)), "--out", "batch.csv")
+	return report.Step{Text: "Pick the next rows to label:", Command: words.CommandLine(args...)}
+}
+
+const usualBatch = 16 // rows, where any number is as good
 
 func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
 	var curves []report.Curve

@@ -159,7 +159,7 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 		for _, one := range result.each() {
 			fmt.Fprintf(out, "%s\n", one.Answer)
 			if one.Learner != "" {
-				fmt.Fprintf(out, "learner  %s\n", one.Learner)
+				fmt.Fprintf(out, "learner  %s\n", one.marked(one.Learner))
 			}
 			fmt.Fprintln(out)
 			if a.out != "" {
@@ -291,7 +291,12 @@ type auditResult struct {
 	Warnings   []string            `json:"warnings"`
 	Seconds    float64             `json:"seconds"`
 	Version    string              `json:"version"`
+
+	decimal byte // mark of the table; 0 means a point
 }
+
+// marked writes the numbers of a sentence as the table does.
+func (r auditResult) marked(text string) string { return words.MarkedIn(text, r.decimal) }
 
 type auditFinding struct {
 	ID         string `json:"id"`
@@ -306,7 +311,7 @@ type auditFinding struct {
 
 func (a *auditing) result(r *audit.Report) auditResult {
 	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut, Learner: r.Learner, Candidates: r.Candidates,
-		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Seconds: a.seconds(), Version: thisBuild().Version}
+		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Seconds: a.seconds(), Version: thisBuild().Version, decimal: a.style.Decimal}
 	shownFindings := r.Findings
 	if a.most > 0 {
 		shownFindings = r.Findings[:min(max(a.most, result.Suspects), len(r.Findings))]
@@ -367,8 +372,8 @@ func auditTable(r auditResult) *report.Table {
 		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"}, {Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), report.Measured(float64(f.Label)),
-			report.Text(words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High))), report.Number(float64(f.Score), 1), report.Text(pText(float64(f.P)))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), report.Measured(float64(f.Label)).Marked(r.decimal),
+			report.Text(r.marked(words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High)))), report.Number(float64(f.Score), 1).Marked(r.decimal), report.Text(r.marked(pText(float64(f.P))))}})
 	}
 	return t
 }
@@ -384,9 +389,9 @@ func auditPage(path string, targets []string, reports []*audit.Report, result au
 	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings}
 	for k, one := range result.each() {
 		page.Intro = append(page.Intro, one.Answer,
-			fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), targets[k], one.judges(), words.Number(float64(one.RMSE))))
+			fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), targets[k], one.judges(), one.marked(words.Number(float64(one.RMSE)))))
 		if one.Learner != "" {
-			page.Intro = append(page.Intro, "Learner: "+one.Learner+".")
+			page.Intro = append(page.Intro, "Learner: "+one.marked(one.Learner)+".")
 		}
 		table, of := auditTable(one), ""
 		if len(reports) > 1 {
@@ -417,7 +422,7 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		if i < result.Suspects {
 			mark.Name = "suspect labels"
 		}
-		mark.Tip = fmt.Sprintf("%s: label %s, prediction %s, p-value %s", names[f.Row], words.Number(f.Label), words.Number(f.Prediction), pText(f.P))
+		mark.Tip = fmt.Sprintf("%s: label %s, prediction %s, p-value %s", names[f.Row], result.marked(words.Number(f.Label)), result.marked(words.Number(f.Prediction)), result.marked(pText(f.P)))
 		panel.Marks = append(panel.Marks, mark)
 	}
 	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,6 +94,14 @@ func (f *campaignFlags) with(ctx context.Context, address string, do func(c *cam
 	return campaignError(do(c))
 }
 
+// inCommands names the campaign in the commands that a page shows.
+func (f *campaignFlags) inCommands(address string) []string {
+	if f.name == "" {
+		return []string{addressText(address)}
+	}
+	return []string{addressText(address), "--campaign", f.name}
+}
+
 // inStore explains which campaigns a store has.
 func (f *campaignFlags) inStore(address string, err error) error {
 	address = addressText(address)
@@ -133,9 +138,8 @@ func campaignError(err error) error {
 	return requestError(err)
 }
 
-// faultsError explains why a campaign rejects a file and lists all lines that are wrong. lines
-// is the number of lines in the file, not counting its header.
-func faultsError(err error, path string, lines int, advice string) error {
+// faultsError explains why a campaign rejects a file and lists all lines that are wrong.
+func faultsError(err error, path, advice string) error {
 	var (
 		wrong  *campaign.TellError
 		rows   *campaign.RowsError
@@ -149,9 +153,8 @@ func faultsError(err error, path string, lines int, advice string) error {
 		return err
 	}
 	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), words.Count(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
-	place := placesIn(path, lines)
 	for _, f := range wrong.Faults {
-		list = append(list, errorf("%s: %s (id %s): %s", nameOf(path), place(f.Line), f.ID, f.Reason))
+		list = append(list, errorf("%s: %s: %s", nameOf(path), f.Place(), f.Reason))
 	}
 	return dataError{errors.Join(list...)}
 }
@@ -167,29 +170,6 @@ func idsError(err error) error {
 		list = append(list, errorf("id %q: %s", f.ID, f.Reason))
 	}
 	return dataError{errors.Join(list...)}
-}
-
-// placesIn returns what messages call the rows of a file: by their line where each has one, as in
-// a text file without line breaks in its fields, otherwise by their number from 1.
-func placesIn(path string, rows int) func(row int) string {
-	text, err := os.ReadFile(path)
-	lines := bytes.Count(text, []byte("\n"))
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		lines++
-	}
-	header := lines - rows
-	known := isText(path) && header == 1 || isJSONLines(path) && header == 0
-	return func(row int) string {
-		if err != nil || !known {
-			return fmt.Sprintf("row %d", row+1)
-		}
-		return fmt.Sprintf("line %d", row+1+header)
-	}
-}
-
-func isJSONLines(path string) bool {
-	extension := strings.ToLower(filepath.Ext(path))
-	return extension == ".jsonl" || extension == ".ndjson"
 }
 
 // asking returns an ask with the functions that report progress and guard the memory.

@@ -9,10 +9,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -29,6 +29,8 @@ type campaignAsking struct {
 	batch         int
 	lease, audit  string
 	must, exclude []string
+	limits        limitFlags
+	flags         *pflag.FlagSet
 	out           string
 	json          bool
 	threads       int
@@ -69,13 +71,17 @@ Excel workbook, in which the columns to fill in are coloured.
 A row whose lease has ended is open again and may be handed out to somebody else;
 a late label is still accepted.
 
+--same, --runs, --min-per-group, --at-most-groups, --replicates, --replicate-share, --plate
+and --controls apply to this ask in place of the settings. -n counts measurements, and the
+file has a line for each, with its run, replicate, plate and well where there are any.
+
 --must and --exclude take ids, separated by commas, or @FILE with one id per line.
 
 Exit codes: 4 the batch was handed out but is smaller than requested, or there is no
 row left to ask for; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
-	f.IntVarP(&a.batch, "batch", "n", 0, "rows to ask for (default by the settings)")
+	f.IntVarP(&a.batch, "batch", "n", 0, "rows to ask for, or measurements if rows are measured several times (default by the settings)")
 	f.StringVar(&a.lease, "lease", "", "how long the rows are out, such as 36h, 7d or 2w; never for no end (default by the settings)")
 	f.StringVar(&a.audit, "audit", "", "share of audit rows, such as 1/8 or 0.125 (default by the settings)")
 	f.StringSliceVar(&a.must, "must", nil, "rows that must be in the batch")
@@ -83,6 +89,8 @@ row left to ask for; the others are those of 'nextbatch select'.`,
 	f.StringVarP(&a.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
 	f.BoolVar(&a.showPredictions, "show-predictions", false, "name predictions in the reasons of the file of --out")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
+	a.limits.registerWhole(f)
+	a.flags = f
 	a.registerChange(c)
 	registerThreads(c, &a.threads)
 	registerDevice(c)
@@ -137,7 +145,7 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 	if a.batch < 0 {
 		return ask, usagef("-n (--batch) must be at least 1, not %d", a.batch)
 	}
-	ask.Rows = a.batch
+	ask.Rows, ask.Overrides = a.batch, a.limits.overrides(a.flags)
 	if a.lease != "" {
 		if ask.Lease, err = parseLease(a.lease); err != nil {
 			return ask, err
@@ -166,7 +174,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		if err := a.write(ctx, c, b); err != nil {
 			return err
 		}
-		a.progress.say("%s written to %s", words.Count(len(b.Rows), "row", "rows"), a.out)
+		a.progress.say("%s written to %s", askedText(b.Rows), a.out)
 	}
 	if a.json {
 		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
@@ -220,6 +228,18 @@ func modelWord(kind learner.Kind) string {
 	return "network"
 }
 
+// askedText counts the rows of an ask, and its measurements if they are more.
+func askedText(measurements []campaign.AskedRow) string {
+	rows := map[int64]bool{}
+	for _, m := range measurements {
+		rows[m.Row] = true
+	}
+	if len(rows) == len(measurements) {
+		return words.Count(len(rows), "row", "rows")
+	}
+	return fmt.Sprintf("%s, %s", words.Count(len(rows), "row", "rows"), words.Count(len(measurements), "measurement", "measurements"))
+}
+
 // askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
 	word := modelWord(b.Learner)
@@ -230,14 +250,14 @@ func askedHow(b *campaign.Batch) string {
 	case b.Kept:
 		model += ", which was kept from an earlier ask"
 	}
-	audits := 0
+	audits := map[int64]bool{}
 	for _, row := range b.Rows {
 		if row.Audit {
-			audits++
+			audits[row.Row] = true
 		}
 	}
-	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, words.Count(len(b.Rows), "row", "rows"), b.Spec, model,
-		words.Count(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
+	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, askedText(b.Rows), b.Spec, model,
+		words.Count(len(audits), "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
 }
 
 func leaseText(end *time.Time) string {
@@ -267,13 +287,23 @@ func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b 
 	}
 	name, pick, score, reason := dataset.NewText(ownName(campaign.CampaignColumn, taken)), dataset.NewNumeric(ownName("pick", taken)),
 		dataset.NewNumeric(ownName("score", taken)), dataset.NewText(ownName("reason", taken))
-	for i := range b.Rows {
+	lab, runs, wells, replicates := make([]labLine, len(b.Rows)), len(b.Asked.Same) > 0, false, false
+	for i, m := range b.Result.Lines() {
+		row := b.Rows[i]
+		lab[i] = labLine{row.Run, row.Number(), row.Plate, row.Well}
+		wells, replicates = wells || row.Well != "", replicates || row.Number() > 1
 		name.Append([]byte(s.Created.Identity))
-		pick.Append(float64(i + 1))
-		score.Append(finite(float64(b.Result.Scores[i])))
-		reason.Append([]byte(reasons[i]))
+		if m.Repeat {
+			pick.Append(math.NaN())
+			score.Append(math.NaN())
+			reason.Append([]byte(m.Reason))
+			continue
+		}
+		pick.Append(float64(m.Pick + 1))
+		score.Append(finite(float64(b.Result.Scores[m.Pick])))
+		reason.Append([]byte(reasons[m.Pick]))
 	}
-	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick, score, reason}, inputs.Columns()[1:])
+	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick}, labColumns(lab, runs, replicates, wells, taken), []dataset.Column{score, reason}, inputs.Columns()[1:])
 	for _, target := range s.Created.Targets {
 		columns = append(columns, dataset.NewNumeric(target, slices.Repeat([]float64{math.NaN()}, len(b.Rows))...))
 	}
@@ -293,12 +323,12 @@ func finite(v float64) float64 {
 }
 
 func printAsked(out io.Writer, b *campaign.Batch) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "pick\tid\tscore\treason")
+	r := *b.Result
+	r.Measurements = r.Lines()
 	for i, row := range b.Rows {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, shown(row.ID), words.Number(float64(b.Result.Scores[i])), shown(b.Result.Reasons[i]))
+		r.Measurements[i].Plate, r.Measurements[i].Well = row.Plate, row.Well
 	}
-	return w.Flush()
+	return printBatch(out, &r)
 }
 
 // campaignPredicting is a run of campaign predict.

@@ -87,7 +87,7 @@ func eventWords(e campaign.Event) string {
 	case e.Added != nil:
 		return rowsWords(int(e.Added.Rows())) + " added"
 	case e.Asked != nil:
-		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, rowsWords(len(e.Asked.Rows)), e.Asked.Spec, leaseText(e.Asked.LeaseEnd))
+		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, askedText(e.Asked.Rows), e.Asked.Spec, leaseText(e.Asked.LeaseEnd))
 	case e.Told != nil:
 		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e) + doubtsText(e.Told)
 	case e.Corrected != nil:

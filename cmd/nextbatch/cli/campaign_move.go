@@ -5,28 +5,39 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 func newCampaignExport() *cobra.Command {
 	f := &campaignFlags{}
 	c := &cobra.Command{
-		Use:        "export STORE ARCHIVE",
+		Use:        "export STORE FILE",
 		SuggestFor: []string{"backup", "dump"},
-		Short:      "Write a campaign to one archive of open formats",
-		Example:    "  nextbatch campaign export c.db solubility.zip",
+		Short:      "Write a campaign to one archive of open formats, or its rows and labels to a table",
+		Example:    "  nextbatch campaign export c.db solubility.zip\n  nextbatch campaign export c.db solubility.xlsx",
 		Args:       cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
 			return f.export(cmd.Context(), args[0], args[1])
 		},
-		Long: `The archive is a zip file with the events as JSON lines, the rows as Parquet and the
-batches as JSON, which other programs can read. 'nextbatch campaign import' creates the
-campaign in another store, which may be one of a newer version.`,
+		Long: `If the name of the file ends in .zip, it is an archive of the whole campaign: the events
+as JSON lines, the rows as Parquet and the batches as JSON, which other programs can read.
+'nextbatch campaign import' creates the campaign in another store, which may be one of a
+newer version.
+
+Otherwise it is a table like the one that the campaign began with, written as that was (with
+decimal commas, say): all rows with their inputs, and their labels as of now, which are
+empty where there is none. The label of a row that was measured several times is the one
+that the model learns from. The name ends in ` + strings.Join(tableExtensions(), ", ") + `.`,
 	}
 	f.registerName(c)
 	registerQuiet(c, &f.quiet)
@@ -34,19 +45,59 @@ campaign in another store, which may be one of a newer version.`,
 }
 
 func (f *campaignFlags) export(ctx context.Context, address, path string) error {
-	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"ARCHIVE", path}}); err != nil {
+	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"FILE", path}}); err != nil {
 		return err
 	}
-	if err := checkOutput("ARCHIVE", path, ".zip"); err != nil {
+	if err := checkOutput("FILE", path, append([]string{".zip"}, tableExtensions()...)...); err != nil {
 		return err
 	}
 	return f.with(ctx, address, func(c *campaign.Campaign) error {
+		if isTableFile(strings.ToLower(path)) {
+			return f.exportTable(ctx, c, path)
+		}
 		if err := atomicfile.Write(path, func(w io.Writer) error { return c.Export(ctx, w) }); err != nil {
 			return err
 		}
 		f.progress.say("campaign %q written to %s", c.Name(), path)
 		return nil
 	})
+}
+
+// exportTable writes all rows with their labels.
+func (f *campaignFlags) exportTable(ctx context.Context, c *campaign.Campaign, path string) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	var refs []campaign.RowRef
+	labels := make([]*dataset.Numeric, len(s.Created.Targets))
+	for target, name := range s.Created.Targets {
+		labels[target] = dataset.NewNumeric(name)
+	}
+	for row := range s.Numbers() {
+		refs = append(refs, campaign.RowRef{Row: row})
+		for target, label := range s.Label(row) {
+			labels[target].Append(label)
+		}
+	}
+	rows, err := c.Inputs(ctx, refs)
+	if err != nil {
+		return err
+	}
+	columns := slices.Clone(rows.Columns())
+	for _, label := range labels {
+		columns = append(columns, label)
+	}
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return err
+	}
+	if err := source.WriteFile(path, t.WrittenLike(s.Created.Style())); err != nil {
+		return err
+	}
+	f.progress.say("%s of campaign %q written to %s, %s", words.Count(len(refs), "row", "rows"), c.Name(), path,
+		words.Whole(int(s.Counts().Labelled))+" of them labelled")
+	return nil
 }
 
 func newCampaignImport() *cobra.Command {

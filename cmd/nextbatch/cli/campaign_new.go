@@ -96,14 +96,14 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 		return usagef("%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign", addressText(address), n.name)
 	}
 	if err != nil {
-		return campaignError(faultsError(err, path, table.Rows(), ""))
+		return campaignError(faultsError(err, path, ""))
 	}
 	s, err := c.State(ctx)
 	if err != nil {
 		return campaignError(err)
 	}
 	counts := s.Counts()
-	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, addressText(address), counts.Rows, counts.Labelled, words.Count(len(s.Created.Columns), "column", "columns"))
+	n.progress.say("campaign %q in %s: %s, %s of them labelled, %s", n.name, addressText(address), words.Count(int(counts.Rows), "row", "rows"), words.Whole(int(counts.Labelled)), words.Count(len(s.Created.Columns), "column", "columns"))
 	n.warnUnlikely(address, s.Unlikely())
 	return nil
 }
@@ -173,7 +173,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 	n.progress.reportOrigin(path, table)
 	added, err := c.Add(ctx, n.by(), table)
 	if err != nil {
-		return faultsError(err, path, table.Rows(), "")
+		return faultsError(err, path, "")
 	}
 	for _, name := range slices.Sorted(maps.Keys(added.NewLevels)) {
 		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name, strings.Join(added.NewLevels[name], ", ")))

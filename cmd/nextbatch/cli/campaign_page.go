@@ -13,13 +13,14 @@ import (
 	"github.com/nextbatch/nextbatch/wire"
 )
 
-// statusPage is the page about the status of a campaign.
-func statusPage(s *campaignStatus) *report.Page {
+// statusPage is the page about the status of a campaign, which its commands name like this.
+func statusPage(s *campaignStatus, store []string) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		fmt.Sprintf("Advice: %v.", s.Advice),
 		fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), countsText(s.Counts)) + waitingNote(s),
-		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", modelWord(s.Learner), 100*campaign.Coverage, s.Rule),
+		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", modelWord(s.Learner), 100*campaign.Coverage, ruleText(s.rule)),
 	}}
+	page.Sections = []report.Section{{Title: "What to do next", Steps: s.nextSteps(store)}}
 	for i, t := range s.Targets {
 		page.Sections = append(page.Sections, s.targetSections(i, t)...)
 	}
@@ -27,6 +28,42 @@ func statusPage(s *campaignStatus) *report.Page {
 		report.Section{Title: "Who has rows", Tables: []*report.Table{outTable(s)}},
 		report.Section{Title: "What happened", Tables: []*report.Table{historyTable(s)}})
 	return page
+}
+
+// ruleText says when a stop rule holds.
+func ruleText(r campaign.StopRule) string {
+	of := ""
+	if r.Target != "" {
+		of = " of " + r.Target
+	}
+	if r.Metric == "" {
+		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%", 100*campaign.MoreLabels, of, 100*r.Below)
+	}
+	return fmt.Sprintf("the %s%s is below %s", metricName(r.Metric), of, words.Number(r.Below))
+}
+
+// nextSteps are what the reader does now, with the commands for a campaign that is named like this.
+func (s *campaignStatus) nextSteps(store []string) (steps []report.Step) {
+	add := func(text, command string, args ...string) {
+		steps = append(steps, report.Step{Text: text, Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
+	}
+	if n := len(s.Doubtful); n > 0 {
+		add("Look again at "+words.Count(n, "label that waits", "labels that wait")+" for a second look, such as that of "+s.Doubtful[0].ID+". If it is right:", "confirm", s.Doubtful[0].ID)
+	}
+	if n := len(s.state.Handed()); n > 0 {
+		add("Label "+words.Count(n, "row that is", "rows that are")+" out, and tell their labels:", "tell", "batch.csv")
+	}
+	switch {
+	case s.Advice.Verdict == campaign.Stop:
+		add("There are enough labels. This writes the table with them:", "export", "labelled.csv")
+	case s.Counts.Open > 0 && s.Advice.Verdict == campaign.TooEarly:
+		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask", "--audit", "1/4", "--out", "batch.csv")
+	case s.Counts.Open > 0:
+		add("Ask for the next rows:", "ask", "--out", "batch.csv")
+	case len(steps) == 0:
+		add("No row is open. This writes the table with its labels:", "export", "labelled.csv")
+	}
+	return steps
 }
 
 // targetSections are the error of a target and its pictures.
@@ -45,12 +82,13 @@ func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Sec
 		if audited := outcomeFigure(s.state.Outcomes(), i, t.Target); audited != nil {
 			sections[0].Figures = append(sections[0].Figures, audited)
 		}
+		sections[0].Beside = len(sections[0].Figures) == 1
 		if len(t.Curve.Points) > 0 {
 			sections[0].Tables = append(sections[0].Tables, curveTable(t, s.Learner))
 		}
 	}
 	if n := len(t.Learners); n > 0 {
-		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: []*report.Figure{learnersFigure(t)}, Tables: []*report.Table{learnersTable(t, n)}, Beside: true})
+		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: learnersFigures(t), Tables: []*report.Table{learnersTable(t, n)}, Beside: n > 1})
 	}
 	return sections
 }
@@ -80,8 +118,11 @@ func outOfFold(e float64) report.Cell {
 	return report.Measured(e)
 }
 
-// learnersFigure draws the weights of the learners over the labels.
-func learnersFigure(t wire.TargetStatus) *report.Figure {
+// learnersFigures draws the weights of the learners over the labels, if there are several models.
+func learnersFigures(t wire.TargetStatus) []*report.Figure {
+	if len(t.Learners) < 2 {
+		return nil
+	}
 	panel := report.Panel{XLabel: "labels", YLabel: "weight"}
 	at := map[string]int{}
 	for _, f := range t.Learners {
@@ -104,7 +145,7 @@ func learnersFigure(t wire.TargetStatus) *report.Figure {
 			curve.X, curve.Y = append(curve.X, float64(f.Labels)), append(curve.Y, w)
 		}
 	}
-	return &report.Figure{Name: "learners", Title: "What the models were made of", Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}
+	return []*report.Figure{{Name: "learners", Title: "What the models were made of", Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}}
 }
 
 // curveTable lists the errors of the models so far.
@@ -180,10 +221,11 @@ func outcomeFigure(outcomes []campaign.Outcome, target int, name string) *report
 // outTable lists the asks with rows that are still out.
 func outTable(s *campaignStatus) *report.Table {
 	t := &report.Table{Columns: []report.Column{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"}, {Head: "of"}, {Head: "lease ends"}}}
+	handed := s.state.Handed()
 	for _, ask := range s.state.Asks {
 		out := 0
-		for _, row := range ask.Rows {
-			if s.state.Exists(row.Row) && s.state.Status(row.Row) == campaign.StatusAsked && sameTime(s.state, row.Row, ask.Asked) {
+		for _, h := range handed {
+			if h.Ask == ask.Ask {
 				out++
 			}
 		}
@@ -201,15 +243,6 @@ func outTable(s *campaignStatus) *report.Table {
 		t.Note = "No row is out."
 	}
 	return t
-}
-
-// sameTime reports whether a row is out by this ask, and not by an earlier or a later one.
-func sameTime(s *campaign.State, row int64, ask *campaign.Asked) bool {
-	end := s.LeaseEnd(row)
-	if end == nil || ask.LeaseEnd == nil {
-		return end == nil && ask.LeaseEnd == nil
-	}
-	return end.Equal(*ask.LeaseEnd)
 }
 
 // historyTable lists the last events, the latest first.

@@ -56,25 +56,33 @@ func (f *settingFlags) given() (some bool) {
 func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 	config, err := f.net.config()
 	set := map[string]func(){
-		"batch":        func() { s.Batch = f.batch },
-		"learner":      func() { s.Learner = f.learner },
-		"method":       func() { s.Spec = f.method },
-		"audit":        func() { s.Audit, err = orShare(f.audit, err) },
-		"lease":        func() { s.Lease, err = orLease(f.lease, err) },
-		"latest":       func() { s.Latest = f.latest },
-		"random-start": func() { s.RandomStart = f.randomStart },
-		"weights":      func() { s.Weights = f.weights },
-		"cost":         func() { s.CostColumn = f.limits.CostColumn },
-		"budget":       func() { s.Budget = &f.limits.budget },
-		"cost-aware":   func() { s.PerCost = f.limits.PerCost },
-		"group":        func() { s.GroupColumn = f.limits.GroupColumn },
-		"per-group":    func() { s.PerGroup = f.limits.PerGroup },
-		"group-input":  func() { s.GroupIsInput = f.limits.GroupIsInput },
-		"activation":   func() { s.Network.Architecture.Activation = config.Architecture.Activation },
-		"epochs":       func() { s.Network.Training.Epochs = config.Training.Epochs },
-		"hidden":       func() { s.Network.Architecture.Hidden = config.Architecture.Hidden },
-		"ensemble":     func() { s.Members = f.net.Members },
-		"seed":         func() { s.Seed, s.Network.Seed = f.net.seed, f.net.seed },
+		"batch":           func() { s.Batch = f.batch },
+		"learner":         func() { s.Learner = f.learner },
+		"method":          func() { s.Spec = f.method },
+		"audit":           func() { s.Audit, err = orShare(f.audit, err) },
+		"lease":           func() { s.Lease, err = orLease(f.lease, err) },
+		"latest":          func() { s.Latest = f.latest },
+		"random-start":    func() { s.RandomStart = f.randomStart },
+		"weights":         func() { s.Weights = f.weights },
+		"cost":            func() { s.CostColumn = f.limits.CostColumn },
+		"budget":          func() { s.Budget = &f.limits.budget },
+		"cost-aware":      func() { s.PerCost = f.limits.PerCost },
+		"group":           func() { s.GroupColumn = f.limits.GroupColumn },
+		"per-group":       func() { s.PerGroup = f.limits.PerGroup },
+		"group-input":     func() { s.GroupIsInput = f.limits.GroupIsInput },
+		"min-per-group":   func() { s.MinPerGroup = f.limits.MinPerGroup },
+		"at-most-groups":  func() { s.MaxGroups = f.limits.MaxGroups },
+		"same":            func() { s.Same = f.limits.Same },
+		"runs":            func() { s.Runs = f.limits.Runs },
+		"replicates":      func() { s.Replicates = f.limits.Replicates },
+		"replicate-share": func() { s.ReplicateShare = f.limits.ReplicateShare },
+		"plate":           func() { s.Plate = f.limits.layout.Plate },
+		"controls":        func() { s.Controls = f.limits.layout.Controls },
+		"activation":      func() { s.Network.Architecture.Activation = config.Architecture.Activation },
+		"epochs":          func() { s.Network.Training.Epochs = config.Training.Epochs },
+		"hidden":          func() { s.Network.Architecture.Hidden = config.Architecture.Hidden },
+		"ensemble":        func() { s.Members = f.net.Members },
+		"seed":            func() { s.Seed, s.Network.Seed = f.net.seed, f.net.seed },
 	}
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
@@ -119,17 +127,11 @@ func shareText(share float64) string {
 
 // parseShare reads a share of audit rows: 1/8 or 0.125.
 func parseShare(text string) (float64, error) {
-	over, under, fraction := strings.Cut(text, "/")
-	share, err := strconv.ParseFloat(strings.TrimSpace(over), 64)
-	if fraction && err == nil {
-		var n float64
-		n, err = strconv.ParseFloat(strings.TrimSpace(under), 64)
-		share /= n
-	}
-	if err != nil || !(share >= 0 && share <= 1) {
+	share, err := campaign.ParseShare(text)
+	if err != nil {
 		return 0, usagef("--audit is %q; it must be a share from 0 to 1, such as 1/8 or 0.125", text)
 	}
-	return share, nil
+	return float64(share), nil
 }
 
 func orLease(text string, before error) (campaign.Duration, error) {

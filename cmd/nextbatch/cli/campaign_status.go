@@ -102,7 +102,6 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 	if ctx, err = withThreads(ctx, s.threads); err != nil {
 		return err
 	}
-	defer s.memory.begin()()
 	return s.with(ctx, address, func(c *campaign.Campaign) error {
 		if err := s.measureGain(ctx, c); err != nil {
 			return err
@@ -115,7 +114,7 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 			return err
 		}
 		if s.page != "" {
-			if err := writePage(s.page, s.progress, statusPage(status)); err != nil {
+			if err := writePage(s.page, s.progress, statusPage(status, s.inCommands(address))); err != nil {
 				return err
 			}
 		}
@@ -136,6 +135,7 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	if !s.gain {
 		return nil
 	}
+	defer s.memory.begin()() // only here, as limiting garbage would take half of the time of a status alone
 	err := c.MeasureGain(ctx, s.asking(&s.memory))
 	s.progress.done()
 	if few := (*campaign.TooFewError)(nil); errors.As(err, &few) {
@@ -148,6 +148,7 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 // campaignStatus is what status prints, and where its page comes from.
 type campaignStatus struct {
 	wire.CampaignStatus
+	rule  campaign.StopRule
 	state *campaign.State
 	log   []campaign.Event
 }
@@ -169,7 +170,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
 		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
-	}, state, log}
+	}, found.Rule, state, log}
 	for _, t := range found.Targets {
 		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t, found.Learner)})
 	}
@@ -245,8 +246,8 @@ func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
 	add := func(name, format string, args ...any) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}
-	if t.Noise.Freedom > 0 {
-		add("noise", "repeated measurements deviate by %s", words.Number(float64(t.Noise.Deviation)))
+	if noise := t.Noise.String(); noise != "" {
+		add("noise", "%s", noise)
 	}
 	if text := learnerNow(t, kind); text != "" {
 		add("learner", "%s", text)
@@ -290,7 +291,7 @@ func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
 }
 
 func percentText(i campaign.Interval) string {
-	return fmt.Sprintf("%.2g %% (%.2g to %.2g %%)", 100*i.Value, 100*i.Low, 100*i.High)
+	return fmt.Sprintf("%s %% (%s to %s %%)", words.Brief(100*i.Value), words.Brief(100*i.Low), words.Brief(100*i.High))
 }
 
 // forecastText is the forecast with its cost.

@@ -86,7 +86,7 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 	}
 	entries, err := c.Entries(ctx, table)
 	if err != nil {
-		return faultsError(err, path, table.Rows(), "")
+		return faultsError(err, path, "")
 	}
 	tell, word := c.Tell, "told"
 	if t.correct {
@@ -94,7 +94,7 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 	}
 	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Partial: t.partial, Again: t.again, Accept: t.accept})
 	if err != nil {
-		return faultsError(err, path, table.Rows(), ": correct the file, or take the other lines with --partial")
+		return faultsError(err, path, ": correct the file, or take the other lines with --partial")
 	}
 	if t.json {
 		if err := printJSON(out, wire.ToldLinesOf(told)); err != nil {
@@ -105,17 +105,16 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 		words.Count(table.Rows()-len(entries), "line has", "lines have"), again(told.Repeated))
 	t.warnWaiting(address, told.Waiting)
 	if len(told.Faults) > 0 {
-		return leftOut(path, table.Rows(), told.Faults, len(entries))
+		return leftOut(path, told.Faults, len(entries))
 	}
 	return nil
 }
 
 // leftOut reports lines that were skipped.
-func leftOut(path string, rows int, faults []campaign.Fault, lines int) error {
-	place := placesIn(path, rows)
+func leftOut(path string, faults []campaign.Fault, lines int) error {
 	list := []error{errorf("%s: %d of %d lines with a label are wrong and were left out", nameOf(path), len(faults), lines)}
 	for _, f := range faults {
-		list = append(list, errorf("%s: %s (id %s): %s", nameOf(path), place(f.Line), f.ID, f.Reason))
+		list = append(list, errorf("%s: %s: %s", nameOf(path), f.Place(), f.Reason))
 	}
 	return someError{len(faults), lines, errors.Join(list...)}
 }
@@ -150,7 +149,7 @@ func (t *telling) plain(table *dataset.Table, targets []string, opts source.Opti
 		if !slices.Contains(targets, c.Name()) {
 			continue
 		}
-		labels, warnings := source.PlainNumbers(c, opts, from.Style)
+		labels, warnings := source.PlainNumbers(c, opts, from)
 		for _, w := range warnings {
 			t.progress.warn(nameOf(path) + ": " + w)
 		}

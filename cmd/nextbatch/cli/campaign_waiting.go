@@ -132,5 +132,9 @@ func countsText(c campaign.Counts) string {
 	if c.Waiting > 0 {
 		waiting = fmt.Sprintf("%d waiting, ", c.Waiting)
 	}
-	return fmt.Sprintf("%s open, %s asked, %s labelled, %s%s failed, %s retired", words.Whole(int(c.Open)), words.Whole(int(c.Asked)), words.Whole(int(c.Labelled)), waiting, words.Whole(int(c.Failed)), words.Whole(int(c.Retired)))
+	repeats := ""
+	if c.Repeats > 0 {
+		repeats = fmt.Sprintf("; %s out", words.Count(int(c.Repeats), "further measurement of a labelled row is", "further measurements of labelled rows are"))
+	}
+	return fmt.Sprintf("%s open, %s asked, %s labelled, %s%s failed, %s retired", words.Whole(int(c.Open)), words.Whole(int(c.Asked)), words.Whole(int(c.Labelled)), waiting, words.Whole(int(c.Failed)), words.Whole(int(c.Retired))) + repeats
 }

@@ -129,14 +129,34 @@ func (b *chromium) open(file string, width int, dark bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	b.resize(width)
 	scheme := map[bool]string{true: "dark", false: "light"}[dark]
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]string{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	b.call("Page.navigate", map[string]any{"url": "file://" + path}, nil)
+	b.loaded()
+}
+
+// loaded waits until a page is there.
+func (b *chromium) loaded() {
+	b.t.Helper()
 	b.until(func(m message) bool { return m.Method == "Page.loadEventFired" })
 }
 
-// evaluate returns the value of an expression of JavaScript.
+// resize gives the window another width.
+func (b *chromium) resize(width int) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+}
+
+// press presses a key, such as Enter.
+func (b *chromium) press(key string, code int) {
+	b.t.Helper()
+	for _, kind := range []string{"rawKeyDown", "keyUp"} {
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+	}
+}
+
+// evaluate returns the value of an expression of JavaScript, or that of its promise.
 func (b *chromium) evaluate(expression string, value any) {
 	b.t.Helper()
 	var answer struct {
@@ -145,7 +165,7 @@ func (b *chromium) evaluate(expression string, value any) {
 		} `json:"result"`
 		Exception json.RawMessage `json:"exceptionDetails"`
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &answer)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
 	if answer.Exception != nil {
 		b.t.Fatalf("%s", answer.Exception)
 	}

@@ -73,8 +73,8 @@ GPU, too.
 Exits with code 1 if one of them is wrong.
 
 With a STORE it checks that instead, and changes nothing: a campaign file, a results file of
-'bench run' or a file of tokens. It reads every page, and every event and blob of
-campaigns, and compares checksums. In a PostgreSQL database (postgres://…) it reads the
+'bench run' or a file of tokens. It reads every page, and every event and file of
+rows or models of campaigns, and compares checksums. In a PostgreSQL database (postgres://…) it reads the
 campaigns; the server itself checks the pages, if it was set up with
 checksums. Exits with code 3 if something is damaged, and explains how to restore it.`,
 	}

@@ -98,7 +98,7 @@ func (h *storeHealth) readFile(ctx context.Context, path string) error {
 	return h.readCampaigns(ctx, store)
 }
 
-// readCampaigns reads the logs and blobs of all campaigns.
+// readCampaigns reads the logs and files of all campaigns.
 func (h *storeHealth) readCampaigns(ctx context.Context, store campaign.Store) error {
 	names, err := store.Campaigns(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func printStoreHealth(out io.Writer, h storeHealth) {
 	}
 	for _, c := range h.Campaigns {
 		if c.OK {
-			fmt.Fprintf(out, "%-11s campaign %s: %s, %s\n", verdict(true), shown(c.Name), words.Count(c.Events, "event", "events"), words.Count(c.Blobs, "blob", "blobs"))
+			fmt.Fprintf(out, "%-11s campaign %s: %s, %s\n", verdict(true), shown(c.Name), words.Count(c.Events, "event", "events"), words.Count(c.Blobs, "file of rows or models", "files of rows and models"))
 		} else {
 			fmt.Fprintf(out, "%-11s campaign %s: %s\n", verdict(false), shown(c.Name), shown(c.Problem))
 		}

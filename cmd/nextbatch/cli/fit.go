@@ -71,13 +71,14 @@ type fitResult struct {
 
 // fitTarget is what fit reports about one of several targets.
 type fitTarget struct {
-	Target     string                  `json:"target"`
-	Labels     int                     `json:"labels"` // rows that have one
-	ValidRMSE  []number                `json:"valid_rmse"`
-	PoolRMSE   *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals  nextbatch.Intervals     `json:"intervals"`
-	Learner    string                  `json:"learner,omitempty"`
-	Candidates []learner.Candidate     `json:"candidates,omitempty"`
+	Target      string                  `json:"target"`
+	Labels      int                     `json:"labels"` // rows that have one
+	ValidRMSE   []number                `json:"valid_rmse"`
+	ValidRMSEOf string                  `json:"valid_rmse_of"`
+	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Intervals   nextbatch.Intervals     `json:"intervals"`
+	Learner     string                  `json:"learner,omitempty"`
+	Candidates  []learner.Candidate     `json:"candidates,omitempty"`
 }
 
 func newFit() *cobra.Command {
@@ -108,7 +109,8 @@ learnt from when it predicted them. Their length follows the predicted deviation
 that is better on these rows, and is constant otherwise.
 
 A method picks hard rows, so that the error on held-out rows it picked overstates
-the error on the pool. --random-column names a column that is true (or 1) for labels
+the error on the pool. A blend therefore counts each labelled row for as many rows of
+the pool as it stands for, where the two are unlike; a network does not. --random-column names a column that is true (or 1) for labels
 that were drawn at random; the pool's error is estimated from these.`,
 	}
 	f.columns.registerTarget(c)
@@ -208,9 +210,6 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 			return nil, err
 		}
 	}
-	for k := range model.Targets() {
-		f.progress.warn(model.Target(k).LeftOutNotes(func(row int) string { return f.ids.Name(f.rows.TrainRows[row]) })...)
-	}
 	result := f.result(model)
 	if f.json {
 		return &answer{json: result}, nil
@@ -232,6 +231,7 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
 	pool, warnings := nextbatch.PoolRMSE(rows, model)
 	doubtful := nextbatch.DoubtfulLabels(rows, model, f.ids.Name)
+	warnings = append(warnings, nextbatch.LeftOutNotes(rows, model, doubtful, f.ids.Name)...)
 	if text := nextbatch.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
 		warnings = append(warnings, text)
 	}
@@ -242,7 +242,7 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	for k := range targets {
 		one := model.Target(k)
 		_, labels := rows.Labelled(k)
-		targets[k] = fitTarget{Target: model.TargetName(k), Labels: len(labels), ValidRMSE: []number{}, PoolRMSE: pool[k],
+		targets[k] = fitTarget{Target: model.TargetName(k), Labels: len(labels), ValidRMSE: []number{}, ValidRMSEOf: nextbatch.ValidRMSEMeaning(one), PoolRMSE: pool[k],
 			Intervals: nextbatch.DescribeIntervals(one.Intervals()), Learner: choiceText(one), Candidates: one.Candidates()}
 		for _, v := range one.Provenance().ValidRMSE {
 			targets[k].ValidRMSE = append(targets[k].ValidRMSE, number(v))
@@ -250,7 +250,7 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	}
 	how, first := model.Provenance(), targets[0]
 	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
-		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(model), PoolRMSE: first.PoolRMSE,
+		ValidRMSE: first.ValidRMSE, ValidRMSEOf: first.ValidRMSEOf, PoolRMSE: first.PoolRMSE,
 		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Doubtful: doubtful, Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
@@ -270,7 +270,7 @@ func (f *fitting) print(out io.Writer, r *fitResult) {
 	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"), words.Count(len(r.Inputs), "input", "inputs"))
 	targets := r.Targets
 	if targets == nil {
-		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, PoolRMSE: r.PoolRMSE, Intervals: r.Intervals, Learner: r.Learner}}
+		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, ValidRMSEOf: r.ValidRMSEOf, PoolRMSE: r.PoolRMSE, Intervals: r.Intervals, Learner: r.Learner}}
 	}
 	for _, t := range targets {
 		if t.Target != "" {
@@ -279,9 +279,9 @@ func (f *fitting) print(out io.Writer, r *fitResult) {
 		if t.Learner != "" {
 			fmt.Fprintf(out, "learner     %s\n", t.Learner)
 		}
-		fmt.Fprintf(out, "validation  %s: %s\n", r.ValidRMSEOf, numbersText(t.ValidRMSE))
+		fmt.Fprintf(out, "validation  %s: %s\n", t.ValidRMSEOf, numbersText(t.ValidRMSE))
 		if t.PoolRMSE != nil {
-			fmt.Fprintf(out, "pool        RMSE %v, from %d labelled rows that column %q marks as drawn at random\n", t.PoolRMSE, t.PoolRMSE.Rows, shown(f.columns.random))
+			fmt.Fprintf(out, "pool        RMSE %v, from %s that column %q marks as drawn at random\n", t.PoolRMSE, words.Count(t.PoolRMSE.Rows, "labelled row", "labelled rows"), shown(f.columns.random))
 		}
 		fmt.Fprintf(out, "intervals   %s\n", t.Intervals.Why)
 	}

@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/tables"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -145,7 +147,7 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 		return slices.Contains(f.labels, column) || f.isTarget(column)
 	}
 	if f.id != "" {
-		opts.Kinds[f.id] = dataset.KindText
+		opts.Kinds[f.id], opts.RowNames = dataset.KindText, f.id
 	}
 	return opts, nil
 }
@@ -231,9 +233,10 @@ func (f *networkFlags) checkLearner(kind learner.Kind) error {
 	return nil
 }
 
-// limitFlags are limits of a batch.
+// limitFlags are limits of a batch, and its layout.
 type limitFlags struct {
 	nextbatch.Limits
+	layout plate.Layout
 	budget float64
 }
 
@@ -244,6 +247,53 @@ func (f *limitFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.GroupColumn, "group", "", "column with the group of each row")
 	flags.IntVar(&f.PerGroup, "per-group", 0, "at most this many rows of any group in one batch")
 	flags.BoolVar(&f.GroupIsInput, "group-input", false, "the column of --group is an input, too")
+	f.registerWhole(flags)
+}
+
+// registerWhole registers the limits of the batch as a whole, and its layout.
+func (f *limitFlags) registerWhole(flags *pflag.FlagSet) {
+	flags.IntVar(&f.MinPerGroup, "min-per-group", 0, "at least this many rows of every group that has candidates or, with --at-most-groups, of each group in the batch")
+	flags.IntVar(&f.MaxGroups, "at-most-groups", 0, "rows of at most this many groups in one batch")
+	flags.StringSliceVar(&f.Same, "same", nil, "columns whose values all rows of a run share, such as a temperature")
+	flags.IntVar(&f.Runs, "runs", 0, "runs of one batch, each with values of --same of its own (default 1)")
+	flags.IntVar(&f.Replicates, "replicates", 0, "measure each pick this many times; -n counts measurements (default once)")
+	flags.Var((*shareValue)(&f.ReplicateShare), "replicate-share", "share of the batch that measures labelled rows once more, such as 1/8 or 0.125")
+	flags.StringVar(&f.layout.Plate, "plate", "", "give each measurement a well on plates of this many rows and columns, such as 8x12")
+	flags.StringSliceVar(&f.layout.Controls, "controls", nil, "wells that stay free for controls: wells, rows, columns or ranges, such as A1,H12,12,A,C1-C3")
+}
+
+// overrides returns what the flags on the command line want other than the settings of a campaign do.
+func (f *limitFlags) overrides(flags *pflag.FlagSet) (o campaign.Overrides) {
+	share := campaign.Share(f.ReplicateShare)
+	for name, set := range map[string]func(){
+		"min-per-group": func() { o.MinPerGroup = &f.MinPerGroup }, "at-most-groups": func() { o.MaxGroups = &f.MaxGroups },
+		"same": func() { o.Same = f.Same }, "runs": func() { o.Runs = &f.Runs },
+		"replicates": func() { o.Replicates = &f.Replicates }, "replicate-share": func() { o.ReplicateShare = &share },
+		"plate": func() { o.Plate = &f.layout.Plate }, "controls": func() { o.Controls = f.layout.Controls },
+	} {
+		if flags.Changed(name) {
+			set()
+		}
+	}
+	return o
+}
+
+// shareValue is a share that a flag takes as a fraction or as a number.
+type shareValue float64
+
+func (v *shareValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return shareText(float64(*v))
+}
+
+func (v *shareValue) Type() string { return "share" }
+
+func (v *shareValue) Set(text string) error {
+	share, err := campaign.ParseShare(text)
+	*v = shareValue(share)
+	return err
 }
 
 func registerQuiet(c *cobra.Command, to *bool) {

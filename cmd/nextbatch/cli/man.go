@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,9 @@ func writeManuals(dir string, c *cobra.Command) error {
 	return nil
 }
 
+// flagLine is a line of a usage text: the flag, at least three blanks, and its meaning.
+var flagLine = regexp.MustCompile(`(?m)^ +(\S.*?) {3,}(.*)$`)
+
 // writeManual writes a page in the language of man(7).
 func writeManual(w io.Writer, c *cobra.Command) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
@@ -54,7 +58,7 @@ func writeManual(w io.Writer, c *cobra.Command) error {
 		fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(roff(c.Long), "\n\n", "\n.PP\n"))
 	}
 	if usage := strings.TrimRight(c.LocalFlags().FlagUsages(), "\n"); usage != "" {
-		fmt.Fprintf(&b, ".SH OPTIONS\n.nf\n%s\n.fi\n", roff(usage))
+		fmt.Fprintf(&b, ".SH OPTIONS\n%s\n", flagLine.ReplaceAllString(roff(usage), ".TP\n.B $1\n\\&$2"))
 	}
 	if c.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLE\n.nf\n%s\n.fi\n", roff(c.Example))

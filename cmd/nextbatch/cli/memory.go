@@ -167,6 +167,9 @@ func bytesText(n int64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	}
+	if n > 0 && n < 1<<20 {
+		return fmt.Sprintf("%d KiB", (n+1023)>>10)
+	}
 	return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
 }
 

@@ -66,6 +66,10 @@ once in the batch; each column that both files have must have the same values; a
 label must be a number, and must not differ from one that the table has already.
 Rows that still have no label are counted.
 
+A batch with the column replicate (select --replicates or --replicate-share) may have
+an id several times. Each further measurement becomes a row of the table with the same id
+and inputs; 'nextbatch select' takes the mean of such rows.
+
 A label that is far from what 'nextbatch select' predicted, in the file that it left
 beside the batch, or from the labels of the table waits for a second look: it is
 left out, the message names it with the likely slip, and the exit code is 4. The batch
@@ -132,14 +136,23 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 			return err
 		}
 		targets := m.targetsIn(batch, table)
+		room, err := m.makeRoom(table, batch, from, targets)
+		if err != nil {
+			return err
+		}
+		table, written = room.With(table, targets...), room.With(written, targets...)
 		for _, target := range targets {
-			labels, err := m.fill(table, batch, from, target, targets)
+			labels, err := m.fill(table, batch, room, from, target, targets)
 			if err != nil {
 				return err
 			}
 			labels = m.look(table, target, labels, predicted[target])
 			table, written = labels.Into(table, target), labels.Into(written, target)
 			m.report(from, target, labels)
+		}
+		if len(room.Copies) > 0 {
+			kept := room.Kept(table, targets...)
+			table, written = table.Select(kept), written.Select(kept)
 		}
 	}
 	if err := m.write(path, written); err != nil {
@@ -299,9 +312,31 @@ func (m *merging) write(path string, t *dataset.Table) error {
 	return source.WriteStyled(m.out, t, m.style)
 }
 
+// makeRoom finds rows for the replicates of a batch file. Without any, the room is empty.
+func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []string) (dataset.Room, error) {
+	replicate := ownName(replicateColumn, map[string]bool{replicateColumn: hasColumn(table, replicateColumn)})
+	if !hasColumn(filled, replicate) {
+		return dataset.Room{}, nil
+	}
+	if m.columns.id == "" {
+		return dataset.Room{}, usagef("%s has replicates, which become rows with the same id: name the column of ids with --id", path)
+	}
+	room, err := dataset.MakeRoom(table, filled, m.columns.id, replicate, targets...)
+	if err != nil {
+		return room, dataError{unfilled(path, filled.Placed(err, m.columns.id))}
+	}
+	return room, nil
+}
+
 // fill finds the labels of a target in a batch file.
-func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
-	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
+func (m *merging) fill(table, filled *dataset.Table, room dataset.Room, path, target string, targets []string) (dataset.Filled, error) {
+	find := func() (dataset.Filled, error) {
+		if room.At != nil {
+			return dataset.FillRows(table, filled, room.At, m.columns.id, target, targets...)
+		}
+		return dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
+	}
+	labels, err := find()
 	if err != nil {
 		return labels, dataError{unfilled(path, filled.Placed(err, m.columns.id))}
 	}
@@ -322,7 +357,7 @@ func unfilled(path string, err error) error {
 	if len(wrong) == 1 {
 		return errorf("%s: %w", path, wrong[0])
 	}
-	list := []error{errorf("%s: %d lines are wrong; nothing was written", path, len(wrong))}
+	list := []error{errorf("%s: %s wrong; nothing was written", path, words.Count(len(wrong), "line is", "lines are"))}
 	for _, err := range wrong[:min(most, len(wrong))] {
 		list = append(list, errorf("%s: %w", path, err))
 	}

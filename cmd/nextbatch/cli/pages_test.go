@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,8 +22,8 @@ const (
 	telephoneWidth = 390
 )
 
-// misfits lists what does not fit the window: a page that is wider, text beyond the edge, boxes that scroll sideways
-// and words of figures that overlap.
+// misfits lists what does not fit the window: a page that is wider, text beyond the edge, boxes that scroll sideways,
+// short words that are broken, and words of figures that overlap.
 const misfits = `(() => {
   const found = [], name = e => e.tagName + " " + JSON.stringify(e.textContent.trim().slice(0, 60));
   const page = document.documentElement;
@@ -33,6 +34,14 @@ const misfits = `(() => {
   }
   for (const e of document.querySelectorAll(".box, figure, pre, td, th, summary")) {
     if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) found.push(name(e) + " is cut off: " + e.scrollWidth + " px in " + e.clientWidth);
+  }
+  for (const e of document.querySelectorAll(".fit th:not(.breaks) button, .fit td.short")) {
+    for (const node of e.childNodes) for (const word of node.nodeType === 3 ? node.data.matchAll(/[\p{L}\d]+/gu) : []) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(at => at.top)).size > 1) found.push(name(e) + " breaks " + word[0]);
+    }
   }
   for (const svg of document.querySelectorAll("svg")) {
     const words = [...svg.querySelectorAll("text")].map(e => [e, e.getBoundingClientRect()]).filter(([, at]) => at.width > 0);
@@ -50,7 +59,7 @@ func TestPagesFit(t *testing.T) {
 		t.Skip("trains models and starts a browser")
 	}
 	b := newChromium(t)
-	usual := samplePages(t, sampleText)
+	usual := append(samplePages(t, sampleText), labPage(t))
 	for i, page := range slices.Concat(usual, samplePages(t, longNames)) {
 		for _, width := range []int{deskWidth, telephoneWidth} {
 			b.open(page.path, width, false)
@@ -70,6 +79,42 @@ func TestPagesFit(t *testing.T) {
 				t.Error("a click on a reason shows nothing")
 			}
 		}
+	}
+}
+
+// labPage is the page of a batch in runs and on plates, of a table with units and decimal commas.
+func labPage(t *testing.T) page {
+	t.Helper()
+	text := strings.NewReplacer(",", ";", ".", ",", "\nr", "\nP-2024-00").Replace(sampleText(func(i int) bool { return i%3 == 0 }))
+	text = strings.Replace(text, "id;x0;x1;colour", "Proben-Nr.;Konzentration (mol/L);Verweilzeit im Reaktor (min);Katalysator", 1)
+	path := filepath.Join(t.TempDir(), "lab.html")
+	must(t, exitOK, "select", write(t, "lab.csv", text), "--target", "y", "--id", "Proben-Nr.", "--learner", "trees",
+		"-n", "24", "--same", "Katalysator", "--runs", "2", "--plate", "8x12", "--replicates", "2", "--out", filepath.Join(t.TempDir(), "batch.csv"), "--report", path, "-q")
+	return page{"lab", path}
+}
+
+// TestSortedNumbers: a click on a heading sorts numbers by their size, whatever their decimal mark.
+func TestSortedNumbers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a model and starts a browser")
+	}
+	b := newChromium(t)
+	b.open(labPage(t).path, deskWidth, false)
+	var values []string
+	b.evaluate(`(() => {
+  const table = document.querySelector("table.fit"), head = [...table.tHead.rows[0].cells].findIndex(e => e.textContent === "Konzentration (mol/L)");
+  table.tHead.rows[0].cells[head].firstElementChild.click();
+  return [...table.tBodies[0].rows].map(row => row.cells[head].textContent);
+})()`, &values)
+	numbers := make([]float64, len(values))
+	for i, v := range values {
+		var err error
+		if numbers[i], err = strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64); err != nil || !strings.Contains(strings.Join(values, ""), ",") {
+			t.Fatalf("%v, %v", values, err)
+		}
+	}
+	if len(numbers) != 12 || !slices.IsSorted(numbers) {
+		t.Error(values)
 	}
 }
 
@@ -148,6 +193,13 @@ func readCSV(t *testing.T, path string) (rows []map[string]string) {
 	return rows
 }
 
+// pictureViews are the variants of a picture.
+var pictureViews = []struct {
+	name          string
+	width, height int
+	dark          bool
+}{{"light", deskWidth, 1000, false}, {"dark", deskWidth, 1000, true}, {"390", telephoneWidth, 1000, false}}
+
 // TestPictures draws the pages for the documentation, each in a light and a dark theme and on a telephone. The table is
 // that of diamond prices.
 func TestPictures(t *testing.T) {
@@ -156,11 +208,7 @@ func TestPictures(t *testing.T) {
 	}
 	b := newChromium(t)
 	for _, page := range diamondPages(t) {
-		for _, view := range []struct {
-			name          string
-			width, height int
-			dark          bool
-		}{{"light", deskWidth, 1000, false}, {"dark", deskWidth, 1000, true}, {"390", telephoneWidth, 1000, false}} {
+		for _, view := range pictureViews {
 			b.open(page.path, view.width, view.dark)
 			path := filepath.Join(*pictures, fmt.Sprintf("page-%s-%s.png", page.name, view.name))
 			if err := os.WriteFile(path, b.picture(view.height), 0o644); err != nil {

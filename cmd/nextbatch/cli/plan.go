@@ -12,17 +12,19 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
-// forecast returns the plan with a forecast of time, measured on samples.
+// forecast returns the plan with a forecast of time. That is measured on samples, so the plan is printed before it.
 func (s *selecting) forecast(ctx context.Context) (*answer, error) {
 	s.plan.Available = s.columns.memory.bytes
-	if err := s.plan.Forecast(ctx, s.reading); err != nil {
-		return nil, requestError(err)
-	}
+	measure := func() error { return requestError(s.plan.Forecast(ctx, s.reading)) }
 	if s.json {
-		return &answer{json: s.plan}, nil
+		return &answer{json: s.plan}, measure()
 	}
 	return &answer{text: func(out io.Writer) error {
 		printPlan(out, s.plan)
+		if err := measure(); err != nil {
+			return err
+		}
+		printSeconds(out, s.plan.Seconds)
 		return nil
 	}}, nil
 }
@@ -73,6 +75,9 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 			fmt.Fprintf(out, " in %s", p.Folder)
 		}
 	}
-	fmt.Fprintf(out, "\ntime        about %.1f s: training %.1f, kernel %.1f, selection %.1f\n",
-		p.Seconds.Total, p.Seconds.Train, p.Seconds.Kernel, p.Seconds.Select)
+	fmt.Fprintln(out)
+}
+
+func printSeconds(out io.Writer, s *nextbatch.Seconds) {
+	fmt.Fprintf(out, "time        about %.1f s: training %.1f, kernel %.1f, selection %.1f\n", s.Total, s.Train, s.Kernel, s.Select)
 }

@@ -89,7 +89,9 @@ func newSelect() *cobra.Command {
   nextbatch select --train labelled.csv --pool candidates.csv --target y -n 64 --json
   nextbatch select --train-features t.npy --pool-features p.npy -n 64 --method 'lcmd-tp:features'
   nextbatch select table.csv --target y -n 96 --cost hours --budget 40 --group site --per-group 12
-  nextbatch select table.csv --target y --id name -n 64 --pending @batch.csv --out second.csv`,
+  nextbatch select table.csv --target y --id name -n 64 --pending @batch.csv --out second.csv
+  nextbatch select table.csv --target y --id name -n 48 --same temperature --runs 3 --out batch.csv
+  nextbatch select table.csv --target y --id name -n 88 --replicates 2 --plate 8x12 --controls 12 --out batch.xlsx`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := s.start(cmd, args)
@@ -122,7 +124,16 @@ batch.predictions.csv, which merge compares the labels with. If the name ends in
 .xlsx, the file is an Excel workbook, in which the columns to fill in are coloured.
 
 With --budget and without -n, the batch has as many rows as fit into the budget.
---cost-aware picks by score divided by cost. As long as fewer than five rows (with
+--cost-aware picks by score divided by cost.
+
+--same names columns whose values all rows of the batch share, such as the temperature
+of a furnace; with --runs, the batch is that many runs, each with values of its own.
+--replicates measures each pick several times, and --replicate-share labelled rows once
+more, to learn the noise: -n and --budget count measurements, and the file of --out has a
+line for each. --plate gives each line a well, with replicates and rows of a group apart
+and the wells of --controls free; a run has plates of its own. See docs/lab-batches.md.
+
+As long as fewer than five rows (with
 --learner network, two) have a label, the batch is spread over the inputs, unless
 --method says otherwise.
 
@@ -259,6 +270,8 @@ var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Learner": "--learner", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
+	"MinPerGroup": "--min-per-group", "MaxGroups": "--at-most-groups", "Same": "--same", "Runs": "--runs", "Replicates": "--replicates", "ReplicateShare": "--replicate-share",
+	"Plate": "--plate", "Controls": "--controls",
 	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
 	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation", "Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
 }
@@ -321,7 +334,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Columns: tables.Columns{Categorical: s.columns.Categorical, Keep: s.columns.Keep}, Missing: s.columns.missingInputs(),
 		Batch: s.batch, Choices: nextbatch.Choices{Learner: s.learner, Network: config, Members: s.net.Members, Seed: s.net.seed},
-		Limits:    s.limits.Limits,
+		Limits: s.limits.Limits, Layout: s.limits.layout,
 		ModelName: s.model, FieldName: flagOf, Output: output, Folder: s.folder(), Streams: streams,
 		Epoch:   func(e network.Epoch) { s.progress.epoch(max(s.plan.Networks, s.net.Members))(e) },
 		Fitting: s.progress.fitting(), Progress: s.progress.selection(),
@@ -397,15 +410,15 @@ func (s *selecting) read(ctx context.Context) error {
 			s.progress.say("%s", note)
 		}
 	}
-	kind := "inputs"
+	inputs := words.Count(s.plan.Inputs, "input", "inputs")
 	if s.request.OwnFeatures {
-		kind = "features"
+		inputs = words.Count(s.plan.Inputs, "feature", "features")
 	}
 	pending := ""
 	if s.plan.Pending > 0 {
-		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
+		pending = fmt.Sprintf(", %s of them pending", words.Whole(s.plan.Pending))
 	}
-	s.progress.say("%s, %s%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), words.Count(s.plan.Pool, "candidate", "candidates"), pending, s.plan.Inputs, kind)
+	s.progress.say("%s, %s%s, %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), words.Count(s.plan.Pool, "candidate", "candidates"), pending, inputs)
 	return nil
 }
 
@@ -627,7 +640,13 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 	s.warn(s.plan.Warnings[before:])
 	if model := s.plan.Model(); err == nil && (s.plan.Networks > 0 || s.plan.Learner != "") && model != nil {
 		s.progress.chosen(model)
-		s.progress.say("%s: %s", nextbatch.ValidRMSEMeaning(model), numbersText(model.Provenance().ValidRMSE))
+		for k := range model.Targets() {
+			one, name := model.Target(k), ""
+			if model.Targets() > 1 {
+				name = shown(model.TargetName(k)) + ": "
+			}
+			s.progress.say("%s%s: %s", name, nextbatch.ValidRMSEMeaning(one), numbersText(one.Provenance().ValidRMSE))
+		}
 	}
 	return requestError(err)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
@@ -35,8 +36,9 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	page := &report.Batch{
 		Title: words.Count(len(batch.Picks), "row to label next", "rows to label next"),
 		Intro: []string{fmt.Sprintf("Picked from %s, given %s.", words.Count(r.Metrics.Pool, "candidate", "candidates"), words.Count(r.Metrics.Labelled, "labelled row", "labelled rows"))},
-		Next:  s.next(len(batch.Picks)), Facts: s.facts(r), Typical: math.NaN(),
+		Next:  s.next(linesText(r)), Facts: s.facts(r), Typical: math.NaN(), Decimal: s.candidates().Origin().Decimal,
 	}
+	page.Intro[0] = words.MarkedIn(page.Intro[0], page.Decimal)
 	inputs := s.inputColumns()
 	for _, c := range inputs {
 		page.Inputs = append(page.Inputs, c.Name())
@@ -52,18 +54,29 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 		for _, c := range inputs {
 			pick.Inputs = append(pick.Inputs, c.Format(pick.Row))
 		}
+		if len(r.Run) > 0 {
+			pick.Run = r.Run[i]
+		}
 		page.Picks = append(page.Picks, pick)
+	}
+	if err := s.layOut(page, r); err != nil {
+		return nil, err
 	}
 	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, nextbatch.ShownCandidates), s.shown("report labelled", problem.Train.Rows, nextbatch.ShownLabelled)
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return nil, ctx.Err()
-	} else if err != nil {
+	} else if err == nil {
+		page.Map.Note = words.MarkedIn(page.Map.Note, page.Decimal)
+	} else {
 		s.progress.warn("the page has no picture of the rows: " + err.Error())
 		r.Warnings = slices.Clone(s.progress.warnings)
 	}
 	if s.plan.Model() != nil && s.plan.Rows != nil {
 		page.Blend = s.plan.Model().Kind().Blends()
+		if page.Matters, err = s.matters(ctx, page.Inputs); err != nil {
+			return nil, err
+		}
 		if err := s.predictedErrors(ctx, page, r, batch.Rows(), candidates); err != nil {
 			return nil, err
 		}
@@ -75,13 +88,88 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	return page, nil
 }
 
-// next says what to do with the batch of this many rows.
-func (s *selecting) next(rows int) []report.Step {
+// layOut adds runs, replicates and plates to the page.
+func (s *selecting) layOut(page *report.Batch, r *nextbatch.Result) error {
+	page.Runs = runTexts(s.request.Same, r.Runs)
+	shape, err := s.request.Layout.Parse(flagOf)
+	if err != nil {
+		return requestError(err)
+	}
+	lines, plates := r.Lines(), 0
+	for _, m := range lines {
+		plates = max(plates, m.Plate)
+	}
+	for k := range plates {
+		page.Plates = append(page.Plates, &report.BatchPlate{Shape: shape, Title: s.plateTitle(r, lines, k+1, plates), Of: s.request.GroupColumn})
+	}
+	for _, m := range lines {
+		well := report.BatchWell{Well: m.Well, Pick: m.Pick, ID: m.ID, Colour: s.groupOf(m)}
+		if s.request.Replicates > 1 {
+			well.Replicate = m.Replicate
+		}
+		if m.Plate > 0 {
+			page.Plates[m.Plate-1].Wells = append(page.Plates[m.Plate-1].Wells, well)
+		}
+		if plates > 1 {
+			well.Well = fmt.Sprintf("%d: %s", m.Plate, m.Well)
+		}
+		if m.Repeat {
+			page.Repeats = append(page.Repeats, well)
+			continue
+		}
+		pick := &page.Picks[m.Pick]
+		if pick.Times++; m.Well != "" {
+			pick.Wells = append(pick.Wells, well.Well)
+		}
+	}
+	return nil
+}
+
+// plateTitle names a plate, and the run that it belongs to.
+func (s *selecting) plateTitle(r *nextbatch.Result, lines []nextbatch.Measurement, number, of int) string {
+	title := "Plate"
+	if of > 1 {
+		title = fmt.Sprintf("Plate %d of %d", number, of)
+	}
+	at := slices.IndexFunc(lines, func(m nextbatch.Measurement) bool { return m.Plate == number })
+	if run := r.RunOf(lines[at]); run > 0 {
+		title += ", " + runTexts(s.request.Same, r.Runs)[run-1]
+	}
+	return title
+}
+
+// groupOf returns the group of a measurement; empty without groups.
+func (s *selecting) groupOf(m nextbatch.Measurement) string {
+	table := s.candidates()
+	if m.Repeat {
+		table = s.labelled()
+	}
+	if s.request.GroupColumn == "" || !hasColumn(table, s.request.GroupColumn) {
+		return ""
+	}
+	column, _ := table.Column(s.request.GroupColumn)
+	return column.Format(m.Index)
+}
+
+// runTexts are a line for each run: run 2 of 3: temperature 350, 16 rows.
+func runTexts(same []string, runs []nextbatch.RunResult) (list []string) {
+	for i, run := range runs {
+		text := fmt.Sprintf("run %d of %d: ", i+1, len(runs))
+		for k, value := range run.Values {
+			text += same[k] + " " + value + ", "
+		}
+		list = append(list, text+words.Count(run.Rows, "row", "rows"))
+	}
+	return list
+}
+
+// next says what to do with the batch of so many rows and measurements.
+func (s *selecting) next(lines string) []report.Step {
 	if s.out == "" {
 		return []report.Step{{Text: "Measure these rows. With --out batch.csv the command that made this page also writes them to a file, for you to fill in."}}
 	}
 	steps := []report.Step{{Text: fmt.Sprintf("Measure the %s of %s, in this order if you can, and fill in %s.",
-		words.Count(rows, "row", "rows"), s.out, columnsText(s.request.TargetColumns))}}
+		lines, s.out, columnsText(s.request.TargetColumns))}}
 	if s.table == "" || len(s.request.TargetColumns) == 0 {
 		return append(steps, report.Step{Text: "Add them to the labelled rows, and run the command that made this page again."})
 	}
@@ -134,16 +222,21 @@ func (s *selecting) shortReason(r *nextbatch.Result, i int) string {
 	if len(r.Apart[i]) == 0 {
 		return "like " + other
 	}
-	texts := make([]string, len(r.Apart[i]))
-	for k, a := range r.Apart[i] {
-		texts[k] = a.Input + " " + a.Other
-	}
-	unlike := "unlike "
+	text, mark := "unlike "+other, ": "
 	if r.Apart[i][0].Deviations < 1 {
-		unlike = "a little unlike "
+		text = "a little " + text
 	}
-	return unlike + other + " (" + strings.Join(texts, ", ") + ")"
+	for _, a := range r.Apart[i] {
+		difference := fmt.Sprintf("%s%s %s, not %s", mark, a.Input, a.Value, a.Other)
+		if mark == "; " && utf8.RuneCountInString(text+difference) > shortReasonLength {
+			break
+		}
+		text, mark = text+difference, "; "
+	}
+	return text
 }
+
+const shortReasonLength = 60 // characters up to which a short reason names a further input
 
 // predictedFor returns the predictions for pick i, one for each target.
 func predictedFor(r *nextbatch.Result, i int) (list []report.Predicted) {
@@ -221,6 +314,30 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 	return m, nil
 }
 
+// relevanceRows and relevanceWork limit the candidates that relevance is computed from, and the predictions that it takes.
+const relevanceRows, relevanceWork = 512, 1 << 16
+
+// matters returns how much the predictions depend on each of these inputs; nil if that is unknown.
+func (s *selecting) matters(ctx context.Context, inputs []string) ([]float64, error) {
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	pool := s.plan.Rows.Pool
+	sample := s.shown("report relevance", pool.Rows, min(relevanceRows, max(16, relevanceWork/len(inputs))))
+	relevance, err := s.plan.Model().Relevance(ctx, pool.SelectRows(sample))
+	if err != nil {
+		return nil, dataError{err}
+	}
+	if relevance == nil {
+		return nil, nil
+	}
+	list := make([]float64, len(inputs))
+	for i, name := range inputs {
+		list[i] = relevance[name]
+	}
+	return list, nil
+}
+
 // someOf counts the rows that the map shows.
 func someOf(n, of int, what string) string {
 	if n == of {
@@ -238,7 +355,7 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 		{Name: "inputs", Value: words.Count(r.Metrics.Inputs, "number", "numbers") + " per row" + s.inputNames()},
 	}
 	if model := s.plan.Model(); model != nil && model.Kind().Blends() {
-		list = append(list, learnerFacts(r)...)
+		list = append(list, learnerFacts(r, s.candidates().Origin().Decimal)...)
 	} else if model != nil {
 		networks := model.Ensemble()
 		list = append(list, report.Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(networks),
@@ -254,12 +371,12 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 }
 
 // learnerFacts say what was chosen for each target, and why.
-func learnerFacts(r *nextbatch.Result) (list []report.Fact) {
+func learnerFacts(r *nextbatch.Result, decimal byte) (list []report.Fact) {
 	for _, t := range r.Targets {
-		list = append(list, report.Fact{Name: t.Target + ": learner", Value: t.Learner})
+		list = append(list, report.Fact{Name: t.Target + ": learner", Value: words.MarkedIn(t.Learner, decimal)})
 	}
 	if list == nil {
-		list = []report.Fact{{Name: "learner", Value: r.Learner}}
+		list = []report.Fact{{Name: "learner", Value: words.MarkedIn(r.Learner, decimal)}}
 	}
 	return list
 }
@@ -311,7 +428,7 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 		}
 	}
 	if others.Relative != nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: fmt.Sprintf("%.2f times that of a typical held-out row, the median over the candidates", page.Typical)})
+		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: words.MarkedIn(fmt.Sprintf("%.2f times that of a typical held-out row, the median over the candidates", page.Typical), page.Decimal)})
 	}
 	return nil
 }
@@ -324,14 +441,14 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 		prefix, valid, pool = r.Targets[k].Target+": ", r.Targets[k].ValidRMSE, r.Targets[k].PoolRMSE
 	}
 	add := func(name, format string, args ...any) {
-		page.Errors = append(page.Errors, report.Fact{Name: prefix + name, Value: fmt.Sprintf(format, args...)})
+		page.Errors = append(page.Errors, report.Fact{Name: prefix + name, Value: words.MarkedIn(fmt.Sprintf(format, args...), page.Decimal)})
 	}
 	for i, v := range valid {
 		name := fmt.Sprintf("RMSE of network %d", i+1)
 		if model.Kind().Blends() {
 			name = "RMSE out of fold"
 		}
-		add(name, "%s: %s", words.Number(float64(v)), r.Metrics.ValidRMSEOf)
+		add(name, "%s: %s", words.Number(float64(v)), nextbatch.ValidRMSEMeaning(model))
 	}
 	if pool != nil {
 		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,12 +30,16 @@ func pageOf(t *testing.T, args ...string) string {
 func TestSelectPage(t *testing.T) {
 	text := strings.ReplaceAll(sampleText(func(i int) bool { return i%3 == 0 }), "r001", "<b>r001</b>")
 	path := write(t, "table.csv", strings.Replace(text, "x0", "<i>x0</i>", 1))
+	listed := regexp.MustCompile(`>green</td>|<span>colour</span> green</li>`) // a column, or shown on click
 	for _, method := range []string{"lcmd-tp:grad>sketch(16)", "random", "maxdet-p:ntk>train", "bait"} {
 		page := pageOf(t, path, "--target", "y", "--id", "id", "-n", "12", "--must", "<b>r001</b>", "--method", method, "--seed", "5")
-		for _, want := range []string{"12 rows to label next", "&lt;b&gt;r001&lt;/b&gt;", "&lt;i&gt;x0&lt;/i&gt;", "colour (2 levels)", ">green</td>", `class="number"><button type="button" title="Sort by this column">x1`, "principal direction", "required", "<svg "} {
+		for _, want := range []string{"12 rows to label next", "&lt;b&gt;r001&lt;/b&gt;", "&lt;i&gt;x0&lt;/i&gt;", "colour (2 levels)", `class="number"><button type="button" title="Sort by this column">x1`, "principal direction", "required", "<svg "} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page has no %q", method, want)
 			}
+		}
+		if !listed.MatchString(page) {
+			t.Errorf("%s: the page lists no value of colour", method)
 		}
 		if trained := method != "random" && !strings.Contains(method, "ntk"); strings.Contains(page, "RMSE of network 1") != trained {
 			t.Errorf("%s: the page says the wrong thing about networks", method)

@@ -65,7 +65,7 @@ __all__ = [
 
 # What needs packages besides NumPy is imported when it is first used.
 _LATER = {"QueryStrategy": "_strategy", "Regressor": "_regressor", "read_results": "_results"}
-_MODULES = ("compat", "torch")
+_MODULES = ("atoms", "compat", "torch")
 
 
 def __dir__() -> list[str]:

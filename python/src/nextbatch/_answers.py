@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from . import _html
 
 Floats = npt.NDArray[np.float64]
 Library = Literal["pandas", "polars"]
@@ -47,7 +49,8 @@ class Asked:
     warnings : list of str
         What you should know about the batch. They were also issued as `NextbatchWarning`.
     columns : dict
-        The rows as a table: ids, ``pick``, ``reason``, the inputs, and an empty column for each target.
+        The rows as a table: ids, ``pick``, ``reason`` (without the prediction, which would steer who labels), the inputs, and an
+        empty column for each target; where the ask has them, also ``run``, ``replicate``, ``plate`` and ``well``.
     """
 
     ids: npt.NDArray[Any]
@@ -397,10 +400,9 @@ def asked_from(body: dict[str, Any], status: Status) -> Asked:
     reasons = [_AUDIT if row["audit"] else row["reason"] for row in rows]
     columns: dict[str, Any] = {status.id_column or "row": ids}
     taken = {*columns, *status.inputs, *status.targets}
-    for name, values in (("pick", np.arange(1, len(rows) + 1)), ("reason", reasons)):
-        while name in taken:
-            name = "_" + name
-        columns[name] = values
+    own: dict[str, Any] = {"pick": np.arange(1, len(rows) + 1), **_lab(rows), "reason": [_html.without_prediction(r) for r in reasons]}
+    for name, values in own.items():
+        columns[own_name(name, taken)] = values
     for name, kind in status.inputs.items():
         values = [row["inputs"].get(name) for row in rows]
         columns[name] = _floats(values) if kind == "numeric" else values
@@ -416,6 +418,21 @@ def asked_from(body: dict[str, Any], status: Status) -> Asked:
         predictions=predictions, method=body["spec"], trained=body["trained"], warnings=list(body["warnings"]),
         lease_end=time_of(body["lease_end"]) if body.get("lease_end") else None, columns=columns,
     )  # fmt: skip
+
+
+def own_name(name: str, taken: Iterable[str]) -> str:
+    """Return the name of a column of ours that the rows do not have."""
+    others = set(taken)
+    while name in others:
+        name = "_" + name
+    return name
+
+
+def _lab(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns about runs, replicates and wells, where the batch has them."""
+    several = any(row.get("replicate", 1) > 1 for row in rows)
+    shown = [name for name in ("run", "replicate", "plate", "well") if (several if name == "replicate" else any(row.get(name) for row in rows))]
+    return {name: [row.get(name) for row in rows] for name in shown}
 
 
 def _floats(values: Sequence[Any]) -> Floats:

@@ -43,6 +43,14 @@ class Batch:
     candidates : list of dict
         What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold, ``left``, why it was left
         out, and ``notes``, what went wrong.
+    run : list of int
+        The number of the run that each pick belongs to, from 1; empty without `same`.
+    runs : list of dict
+        The runs: their ``values`` of the columns that they share, and how many ``rows`` they have.
+    measurements : list of dict
+        What to measure, where that is not each pick once: with replicates, repeats of labelled rows, or plates. Each has
+        its ``id``, its ``pick`` (from 0; -1 for a labelled row that is measured once more), ``replicate`` (from 1) and,
+        with plates, ``plate`` (from 1) and ``well``.
     method : str
         The method that was used.
     seed : int
@@ -76,6 +84,9 @@ class Batch:
     high: npt.NDArray[np.float64]
     learner: str
     candidates: list[dict[str, Any]]
+    run: list[int]
+    runs: list[dict[str, Any]]
+    measurements: list[dict[str, Any]]
     method: str
     seed: int
     missing: int
@@ -102,7 +113,8 @@ class Batch:
         DataFrame
             Of polars if the candidates were such a frame, otherwise of pandas. It has the columns
             ``pick`` (from 1), ``score`` and ``reason``, what the model predicts, and then those
-            of the candidates. A column of that name among the candidates keeps it, and ours gets a
+            of the candidates; and, where the batch has them, ``run``, ``replicates``, how often it
+            is measured, and ``wells``, separated by commas. A column of that name among the candidates keeps it, and ours gets a
             line in front of it: ``_score``.
 
         Examples
@@ -115,6 +127,7 @@ class Batch:
         """
         polars = sys.modules.get("polars")
         own: dict[str, Any] = {"pick": np.arange(1, len(self) + 1), "score": self.scores, "reason": self.reasons}
+        own |= self._lab()
         if len(self.predictions):
             own |= {"prediction": self.predictions, "low": self.low, "high": self.high}
         if polars is not None and isinstance(self._pool, polars.DataFrame):
@@ -127,6 +140,20 @@ class Batch:
             rows = self._pool.iloc[self.indices]
             return pandas.concat([pandas.DataFrame(_renamed(own, rows.columns), index=rows.index), rows], axis=1)
         return pandas.DataFrame({"index": self.indices, **own})
+
+    def _lab(self) -> dict[str, list[Any]]:
+        """Return the columns about runs, replicates and wells, where the batch has them."""
+        own: dict[str, list[Any]] = {"run": self.run} if self.run else {}
+        of_pick: list[list[dict[str, Any]]] = [[] for _ in self.indices]
+        for m in self.measurements:
+            if m["pick"] >= 0:
+                of_pick[m["pick"]].append(m)
+        if any(len(some) > 1 for some in of_pick):
+            own["replicates"] = [len(some) for some in of_pick]
+        if any("well" in m for m in self.measurements):
+            several = any(m.get("plate", 1) > 1 for m in self.measurements)
+            own["wells"] = [", ".join(f"{m['plate']}:{m['well']}" if several else m["well"] for m in some) for some in of_pick]
+        return own
 
     def plot(self, ax: Any = None) -> Any:
         """Draw candidates, labelled rows and picks in the plane in which the method sees them vary most.
@@ -197,6 +224,9 @@ def from_answer(body: dict[str, Any], pool: Any, ids: Any, places: list[npt.NDAr
         high=_floats([p.get("high") for p in predicted]),
         learner=body.get("learner", ""),
         candidates=candidates_of(body.get("candidates")),
+        run=body.get("run", []),
+        runs=body.get("runs", []),
+        measurements=body.get("measurements", []),
         method=body["spec"],
         seed=body["seed"],
         missing=body["missing"],

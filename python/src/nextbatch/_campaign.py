@@ -7,16 +7,17 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _tables
-from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, status_from, time_of, waiting_from
+from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, own_name, status_from, time_of, waiting_from
 from ._errors import DataError, RequestError, RowsError
 from ._progress import reporter
-from ._select import ProgressArgument, warn
+from ._select import ProgressArgument, texts_of, warn
 from ._service import Service
 from ._tables import Table
 from ._transport import Body, Store, Transport
@@ -159,6 +160,14 @@ class Campaign:
         audit: float | None = None,
         must: Iterable[Any] = (),
         exclude: Iterable[Any] = (),
+        same: str | Sequence[str] | None = None,
+        runs: int | None = None,
+        min_per_group: int | None = None,
+        at_most_groups: int | None = None,
+        replicates: int | None = None,
+        replicate_share: float | str | None = None,
+        plate: str | None = None,
+        controls: str | Sequence[str] | None = None,
         request: str | None = None,
         progress: ProgressArgument = False,
     ) -> Asked:
@@ -180,6 +189,8 @@ class Campaign:
             that of the settings.
         must, exclude : list
             Ids of rows that have to be in the batch, and of rows that may not be.
+        same, runs, min_per_group, at_most_groups, replicates, replicate_share, plate, controls
+            As in `nextbatch.select`; by default as the settings say. With replicates, `n` counts measurements.
         request : str, optional
             The id of this request. A request that was made before hands out nothing new: it returns
             the batch of that time. By default, each call is a request of its own.
@@ -207,6 +218,12 @@ class Campaign:
             "rows": int(n or 0), "lease": _duration(lease), "audit": None if audit is None else _share(audit),
             "must": _texts(must), "exclude": _texts(exclude),
         }  # fmt: skip
+        wanted = {
+            "same": None if same is None else texts_of(same), "runs": runs, "min_per_group": min_per_group, "at_most_groups": at_most_groups,
+            "replicates": replicates, "replicate_share": None if replicate_share is None else _fraction(replicate_share),
+            "plate": plate, "controls": None if controls is None else texts_of(controls),
+        }  # fmt: skip
+        body |= {name: value for name, value in wanted.items() if value is not None}
         with reporter(progress) as report:
             answer = self._transport.call("ask", body, request=_key(request), report=report)
         if n is not None and len(answer["rows"]) < n:
@@ -294,6 +311,7 @@ class Campaign:
     def _entries(self, labels: Any, values: Any) -> tuple[list[int], list[Body], list[Body]]:
         """Return the rows that have a label, with their places, and what is wrong with others."""
         ids, columns = self._labels(labels, values)
+        numbers = self._replicates(labels, len(ids))
         lines, rows, faults = [], [], []
         for line, name in enumerate(ids):
             found: dict[str, float] = {}
@@ -310,7 +328,7 @@ class Campaign:
                 faults.append({"line": line, "id": name, "reason": fault})
             elif found:
                 lines.append(line)
-                rows.append({"id": name, "values": found})
+                rows.append({"id": name, "values": found} | ({"replicate": numbers[line]} if numbers else {}))
         return lines, rows, faults
 
     def _labels(self, labels: Any, values: Any) -> tuple[list[str], dict[str, list[Any]]]:
@@ -342,6 +360,18 @@ class Campaign:
             if len(column) != len(ids):
                 raise DataError(f"labels: column {target!r} has {len(column)} rows where others have {len(ids)}")
         return ids, columns
+
+    def _replicates(self, labels: Any, rows: int) -> list[int]:
+        """Return the numbers of measurements in a frame with a column replicate; none without one."""
+        if not (_tables.is_frame(labels, "pandas") or _tables.is_frame(labels, "polars") or isinstance(labels, Mapping)):
+            return []
+        name = own_name("replicate", [*self._about.inputs, *self._about.targets, self._about.id_column or "row"])
+        if name not in labels:
+            return []
+        numbers = list(_tables.listed(labels[name]))
+        if len(numbers) != rows or not all(v == v and v is not None and float(v) >= 1 and float(v) == int(v) for v in numbers):
+            raise DataError(f"labels: column {name!r} must have the number of a measurement in each row: 1, 2 and so on")
+        return [int(v) for v in numbers]
 
     def confirm(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
         """Confirm labels of rows that wait for a second look: they count from now on. The arguments are those of `fail`.
@@ -594,7 +624,8 @@ class Campaign:
             rows; 0.125), `lease` (``"7d"``), `latest` (the label of a row is its latest measurement, not
             the mean), and, as for `nextbatch.select`, `learner`, `weights`, `seed`, `hidden`, `activation`,
             `epochs`, `ensemble`, `categorical`, `keep`, `missing`, `cost`, `budget`, `cost_aware`,
-            `group`, `per_group` and `group_input`.
+            `group`, `per_group`, `group_input`, `min_per_group`, `at_most_groups`, `same`, `runs`, `replicates`,
+            `replicate_share`, `plate` and `controls`.
 
         Returns
         -------
@@ -729,6 +760,8 @@ _SETTINGS = {
     "method": "spec", "ensemble": "members", "cost": "cost_column", "cost_aware": "per_cost", "group": "group_column",
     "group_input": "group_is_input", "learner": "learner", "batch": "batch", "audit": "audit", "lease": "lease", "latest": "latest",
     "weights": "weights", "seed": "seed", "categorical": "categorical", "keep": "keep", "missing": "missing",
+    "min_per_group": "min_per_group", "at_most_groups": "at_most_groups", "same": "same", "runs": "runs",
+    "replicates": "replicates", "replicate_share": "replicate_share", "plate": "plate", "controls": "controls",
     "budget": "budget", "per_group": "per_group", "hidden": "hidden", "activation": "activation", "epochs": "epochs",
 }  # fmt: skip
 
@@ -749,11 +782,26 @@ def _changed(settings: Body, changes: dict[str, Any]) -> Body:
             settings[name] = network[name] = int(value)
         elif name == "batch":
             settings[name] = _positive(name, value)
+        elif name in ("same", "controls"):
+            settings[name] = texts_of(value)
+        elif name == "replicate_share":
+            settings[name] = _fraction(value)
         elif name in ("categorical", "keep", "weights"):
             settings[name] = [v if isinstance(v, str) else float(v) for v in value]
         else:
             settings[_SETTINGS[name]] = _duration(value) if name == "lease" else _share(value) if name == "audit" else value
     return settings if changes else {}
+
+
+def _fraction(value: Any) -> float:
+    """Return a share that may be written as a fraction, such as 1/8."""
+    try:
+        share = float(Fraction(value) if isinstance(value, str) else value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise RequestError(f"replicate_share must be a share from 0 to 1, such as '1/8' or 0.125, not {value!r}")
+    return share
 
 
 def _positive(name: str, value: Any) -> int:

@@ -47,19 +47,25 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], more: str) -> s
 
 def batch(picks: Any) -> str:
     """Return a batch as a map and a table below it."""
-    headers, predicted = ["pick", "row"], len(picks.predictions) > 0
+    lab: dict[str, list[object]] = picks._lab()
+    headers, predicted = ["pick", "row", *lab], len(picks.predictions) > 0
     rows = []
     for i in range(min(len(picks), _SHOWN)):
-        row = [str(i + 1), str(picks.ids[i])]
+        row = [str(i + 1), str(picks.ids[i]), *(str(values[i]) for values in lab.values())]
         if predicted:
             row.append(_with_interval(picks.predictions[i], picks.low[i], picks.high[i]))
-        rows.append([*row, picks.reasons[i].split("; predicted ")[0]])  # which has a column
+        rows.append([*row, without_prediction(picks.reasons[i])])  # which has a column
     headers += ["prediction", "reason"] if predicted else ["reason"]
     left = len(picks) - len(rows)
     more = f"{left} more: to_frame() has all" if left else ""
     title = f"<p><b>{len(picks)} {'row' if len(picks) == 1 else 'rows'} to label next</b>, the most useful first, by {escape(picks.method)}</p>"
     parts = (map_of(picks._places, len(rows)) if picks._places else "") + table(headers, rows, more)
     return f"<div>{title}{parts}</div>"
+
+
+def without_prediction(reason: str) -> str:
+    """Return a reason without what the model predicts, which comes last."""
+    return reason.split("; predicted ")[0]
 
 
 def _with_interval(value: float, low: float, high: float) -> str:

@@ -234,7 +234,13 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Floats, Floats, Floats]: ...
 
     @overload
+    def predict(self, X: Any, return_std: Literal[False], return_interval: Literal[True] | float) -> tuple[Floats, Floats, Floats]: ...
+
+    @overload
     def predict(self, X: Any, return_std: Literal[True], return_interval: Literal[True] | float) -> tuple[Floats, Floats, Floats, Floats]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: bool = False, return_interval: float | bool = False) -> Floats | tuple[Floats, ...]: ...
 
     def predict(
         self, X: Any, return_std: bool = False, return_interval: float | bool = False

@@ -44,6 +44,14 @@ def select(
     group: str | None = None,
     per_group: int | None = None,
     group_input: bool = False,
+    min_per_group: int | None = None,
+    at_most_groups: int | None = None,
+    same: str | Sequence[str] = (),
+    runs: int | None = None,
+    replicates: int | None = None,
+    replicate_share: float | str | None = None,
+    plate: str | None = None,
+    controls: str | Sequence[str] = (),
     pending: Iterable[Any] = (),
     must: Iterable[Any] = (),
     exclude: Iterable[Any] = (),
@@ -103,6 +111,18 @@ def select(
     group, per_group, group_input : str, int, bool
         The column with the group of each candidate, how many rows of any group may be in the batch,
         and whether the column is an input as well.
+    min_per_group, at_most_groups : int
+        The fewest rows of every group that has candidates, and the most groups that the batch has rows of; with
+        both, the fewest rows of each group in the batch.
+    same, runs : str or list of str, int
+        Columns whose values all rows of a run share, such as a temperature, and how many runs the batch has, each
+        with values of its own; 1 by default.
+    replicates, replicate_share : int, float or str
+        How often each pick is measured, and the share of the batch that measures labelled rows once more, such as
+        ``"1/8"`` or 0.125. Then `n` and `budget` count measurements: `Batch.measurements` lists them.
+    plate, controls : str, list of str
+        The rows and columns of the plates that measurements get wells on, such as ``"8x12"``, and what stays free
+        for controls: wells, rows, columns or ranges, such as ``["A1", "12"]``.
     pending, must, exclude : list
         Rows that are out being labelled, rows that have to be in the batch, and rows that may not
         be, by their names.
@@ -185,6 +205,8 @@ def select(
         "keep": list(keep) or train.matrix_names, "missing": missing,
         "cost": cost or "", "budget": None if budget is None else float(budget), "cost_aware": bool(cost_aware),
         "group": group or "", "per_group": per_group or 0, "group_input": bool(group_input),
+        "min_per_group": min_per_group or 0, "at_most_groups": at_most_groups or 0, "same": texts_of(same), "runs": runs or 0,
+        "replicates": replicates or 0, "replicate_share": replicate_share or 0, "plate": plate or "", "controls": texts_of(controls),
         "target": None if aims is None else aims.pack(arrays),
     }  # fmt: skip
     if candidates is None:
@@ -270,6 +292,11 @@ def select_features(
     }  # fmt: skip
     with reporter(progress) as report:
         return _ask("select_features", body, arrays, report, pool, None)
+
+
+def texts_of(values: str | Sequence[str]) -> list[str]:
+    """Return names that are one text, separated by commas, or a list."""
+    return [v.strip() for v in values.split(",")] if isinstance(values, str) else [str(v) for v in values]
 
 
 def _seed(seed: int | None, random_state: Any) -> int:

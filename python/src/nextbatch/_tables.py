@@ -110,12 +110,20 @@ def matrix_of(data: object, name: str) -> Array:
 def labels_of(data: object, name: str, rows: int) -> Array:
     """Return the labels of each row: one, or a few for several targets."""
     values = getattr(data, "to_numpy", None)
-    array = to_numpy(values() if callable(values) else data, name)
+    array = to_numpy(_without_none(values() if callable(values) else data), name)
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise DataError(f"{name} has the shape {array.shape} where one number per row is expected, or a column for each target")
     if len(array) != rows:
         raise DataError(f"{name} has {len(array)} labels for {rows} rows")
     return array if array.ndim == 2 else array[:, None]
+
+
+def _without_none(labels: Any) -> Any:
+    """Return labels with None or NA among them as numbers, and anything else as it is."""
+    array = np.asarray(labels, object) if isinstance(labels, list) else labels
+    if getattr(array, "dtype", None) != object or not all(is_missing(v) or isinstance(v, (int, float, np.number)) for v in array.flat):
+        return labels
+    return np.array([np.nan if is_missing(v) else float(v) for v in array.flat], np.float64).reshape(array.shape)
 
 
 def table_of(data: object, name: str, id_column: str | None = None) -> Table:
@@ -234,12 +242,29 @@ def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
             continue
         first = type(value) if first is None else first
         if type(value) is not first or first not in (str, int, float, bool):
-            row = next(i for i, v in enumerate(values) if not is_missing(v) and not isinstance(v, str))
-            raise DataError(
-                f"{where} is neither numbers nor words: row {row} (from 0) is a {type(values[row]).__name__}, {values[row]!r}"
-            )
+            raise _mixed(values, where)
         codes[row] = levels.setdefault(value, len(levels))
     return {"name": key, "kind": "categorical", "levels": [str(v) for v in levels], "arrays": [codes]}
+
+
+def _mixed(values: Sequence[Any], where: str) -> DataError:
+    """Say which values keep a column from being one of numbers or of words."""
+    words: dict[str, list[int]] = {}
+    others = []
+    for row, value in enumerate(values):
+        if isinstance(value, str):
+            words.setdefault(value, []).append(row)
+        elif not is_missing(value):
+            others.append(row)
+    numbers = all(isinstance(values[row], (int, float, np.number)) for row in others)
+    if not numbers or sum(len(rows) for rows in words.values()) >= len(others):
+        row = others[0]
+        return DataError(f"{where} is neither numbers nor words: row {row} (from 0) is a {type(values[row]).__name__}, {values[row]!r}")
+    listed = [f"{word!r} ({'row' if len(rows) == 1 else 'rows'} {', '.join(map(str, rows[:3]))}{', …' if len(rows) > 3 else ''})" for word, rows in words.items()]
+    return DataError(
+        f"{where} has words among its numbers: {', '.join(listed[:8])}{', …' if len(listed) > 8 else ''}, counted from 0; "
+        'if they mean missing values, make them NaN, as pandas.to_numeric(…, errors="coerce") does'
+    )
 
 
 def text_column(key: str, values: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 import type { TextStyle } from './textstyle'
-import type { Added, Audit, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
+import type { Added, AskRequest, Audit, Batch, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Measured, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
@@ -106,9 +106,10 @@ export const api = {
   exportAddress: (c: string, format: string, q: RowQuery) => address(`${of(c)}/rows/export`, { format, ...q }),
 
   queue: (c: string) => get<Queue>(`${of(c)}/queue`),
-  ask: (c: string, rows: number, key?: string) => send<Job>('POST', `${of(c)}/asks`, { rows }, key),
-  tell: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/tells`, { rows: [{ id, values }] }, key),
-  correct: (c: string, id: string, values: Record<string, number>, key?: string) => send<Told>('POST', `${of(c)}/corrections`, { rows: [{ id, values }] }, key),
+  ask: (c: string, wanted: AskRequest, key?: string) => send<Job>('POST', `${of(c)}/asks`, wanted, key),
+  batch: (c: string, ask: number) => get<Batch>(`${of(c)}/asks/${ask}`),
+  tell: (c: string, measured: Measured, key?: string) => send<Told>('POST', `${of(c)}/tells`, { rows: [measured] }, key),
+  correct: (c: string, measured: Measured, key?: string) => send<Told>('POST', `${of(c)}/corrections`, { rows: [measured] }, key),
   confirm: (c: string, ids: string[]) => send<Changed>('POST', `${of(c)}/confirmations`, { ids }),
   fail: (c: string, id: string, reason: string, again: boolean) => send<Changed>('POST', `${of(c)}/failures`, { ids: [id], reason, again }),
   giveBack: (c: string, ids: string[], reason: string) => send<Changed>('POST', `${of(c)}/returns`, { ids, reason }),

@@ -8,7 +8,7 @@ const curve: Curve = {
   points: [{ labels: 50, rows: 8, rmse: { value: 3, low: 2, high: 5 } }, { labels: 100, rows: 12, rmse: { value: 2, low: 1.5, high: 3 } }],
 }
 const standing = (more: Partial<TargetStanding> = {}): TargetStanding => ({
-  target: 'y', labels: 100, random: 0, audited: 20, held_out: 0, noise: { deviation: null, freedom: 0 }, curve, next: null, forecast: null, gain: null,
+  target: 'y', labels: 100, random: 0, audited: 20, held_out: 0, noise: { deviation: null, freedom: 0, rows: 0 }, curve, next: null, forecast: null, gain: null,
   advice: { verdict: 'go on', because: '' }, ...more,
 })
 

@@ -7,7 +7,8 @@ import { nameOf } from './keys'
 import { mayCorrect, readLabels } from './labels'
 import { leases, leaseText } from './lease'
 import { modelOf, offers, summary, valuesOf } from './mapmodel'
-import { ordered, within, withoutPrediction } from './queue'
+import { keyOf } from './places'
+import { isReplicate, ordered, within, withoutPrediction } from './queue'
 import { pathOf, placeOf } from './router'
 import { tokenOf } from './session'
 import { changeText } from './settings'
@@ -48,9 +49,17 @@ test('keys have names', () => {
 })
 
 describe('the queue', () => {
-  const row = (n: number): QueueRow => ({ row: n, id: `r${n}`, status: 'asked', inputs: {}, labels: {}, failures: 0, ask: 1, reason: '' })
+  const row = (n: number): QueueRow => ({ row: n, id: `r${n}`, status: 'asked', inputs: {}, labels: {}, failures: 0, measured: 0, replicate: 1, ask: 1, reason: '' })
   test('shows skipped rows last', () => {
-    expect(ordered([row(1), row(2), row(3), row(4)], [1, 3]).map(r => r.row)).toEqual([2, 4, 1, 3])
+    expect(ordered([row(1), row(2), row(3), row(4)], ['1#1', '3#1']).map(r => r.row)).toEqual([2, 4, 1, 3])
+  })
+  test('skips one replicate of a row, not the others', () => {
+    expect(ordered([row(1), { ...row(1), replicate: 2 }, row(2)], ['1#1']).map(keyOf)).toEqual(['1#2', '2#1', '1#1'])
+  })
+  test('numbers the measurements of rows that have several', () => {
+    const list = [row(1), { ...row(1), replicate: 2 }, row(2)]
+    expect(list.map(m => isReplicate(m, list))).toEqual([true, true, false])
+    expect(isReplicate({ ...row(3), measured: 1 }, [])).toBe(true)
   })
   test('says nothing about the prediction', () => {
     expect(withoutPrediction('2.5 times the typical distance from labelled row a; unlike a in cut; predicted 10519, between 7866 and 13173 with probability 90 %'))
@@ -129,6 +138,9 @@ test('changes of settings have names and values', () => {
   expect(words('audit', .125, 0)).toBe('share of random rows 13 % → 0 %')
   expect(words('network.training.epochs', 0, 20)).toBe('epochs default → 20')
   expect(words('cost_column', null, 'price')).toBe('column of costs none → price')
+  expect(words('replicates', null, 3)).toBe('replicates 1 → 3')
+  expect(words('replicate_share', null, .25)).toBe('share of repeats 0 % → 25 %')
+  expect(words('same', null, ['oven', 'gas'])).toBe('columns that a run shares none → oven, gas')
   expect(words('network.training.rate', 0, .5)).toBe('network training rate default → 0.5')
   const event: LogEvent = { event: 2, time: '2026-03-02T12:00:00Z', kind: 'settings', undone: false, rows: [], detail: {}, changes: [{ setting: 'batch', from: 16, to: 32 }] }
   expect(eventText(event)).toBe('changed the settings: batch size 16 → 32')
@@ -192,6 +204,7 @@ describe('what random rows would have taken', () => {
   test('is not told where the interval says nothing', () => {
     expect(factor(3, .2, 30).slice(0, 2)).toEqual(['Too few random rows to tell', false])
     expect(factor(null, 1.2, null)).toEqual(['Too few random rows to tell', false, 'at least 1.2 times as many, measured at 200 labels'])
+    expect(factor(null, .08, null)).toEqual(['Too few random rows to tell', false, 'The interval is too wide to say more, measured at 200 labels.'])
   })
   test('takes 48 random rows', () => expect(of({ random: 47 })).toEqual(['Too few random rows to tell', false, '47 random rows with a label; it takes 48']))
   test('waits for somebody who measures it', () => expect(of({})[0]).toBe('Not measured yet'))

@@ -24,11 +24,19 @@ export interface Architecture {
 }
 
 export interface AskRequest {
+  at_most_groups?: number // most groups that the batch has rows of; 0 means any number
   audit?: number // share of audit rows; by default as the settings say
+  controls?: string[] | null // wells, rows or columns of a plate that stay free, such as A1, H12 or 12
   exclude?: string[] | null // ids of rows that may not be in the batch
   lease?: string // how long the rows are out, such as 168h; empty means as the settings say
+  min_per_group?: number // fewest rows of every group that has open rows or, with at_most_groups, of each group in the batch; 0 means any number
   must?: string[] | null // ids of rows that must be in the batch
-  rows?: number // how many; 0 means as the settings say
+  plate?: string // rows x columns of the plates, such as 8x12; empty means no wells
+  replicate_share?: number | string // share of the batch that measures labelled rows once more, such as 0.125 or 1/8
+  replicates?: number // how often each row is measured; the batch counts measurements
+  rows?: number // how many measurements: rows, times how often each is measured; 0 means as the settings say
+  runs?: number // number of runs; needs same
+  same?: string[] | null // columns whose values all rows of a run share; an empty list means none
 }
 
 export interface Audit {
@@ -58,10 +66,12 @@ export interface AuditTarget {
 
 export interface Batch {
   ask: number // number of the ask, from 1
+  controls?: string[] // wells, rows or columns of the plates that stay free
   event: number
   lease_end?: string // when its rows are open again; never if it is absent
   person: string
-  rows: Picked[] // in the order of the picks
+  plate?: string // rows x columns of its plates, such as 8x12; absent without wells
+  rows: Picked[] // the measurements, in the order of the picks; a row that is measured several times is there several times
   spec: string // method that picked
   time: string
   trained: number // labelled rows that the model was fitted to; 0 without a model
@@ -134,6 +144,7 @@ export interface Campaign {
   labelled: number
   name: string
   open: number
+  repeats: number // measurements that are out of rows that have a label
   retired: number
   rows: number
   settings: Settings // as PUT settings takes them
@@ -212,7 +223,7 @@ export interface ErrorModel {
 
 export interface FailRequest {
   again?: boolean // the rows are open again; otherwise they are never asked for again
-  ids: string[] | null // ids of the rows
+  ids: string[] | null // ids of the rows; for failures and returns also single measurements, such as s017#2
   reason?: string
 }
 
@@ -247,7 +258,7 @@ export interface Gain {
 }
 
 export interface IDsRequest {
-  ids: string[] | null // ids of the rows
+  ids: string[] | null // ids of the rows; for failures and returns also single measurements, such as s017#2
   reason?: string
 }
 
@@ -288,14 +299,22 @@ export interface LogEvent {
 
 export interface Measured {
   id: string // of the row
+  replicate?: number // which measurement of the row it is, as the batch numbers them; without it, the first that is out with the caller. A correction with it replaces that measurement alone
   values: Record<string, number> // by target
 }
 
 export interface Measurement {
+  ask?: number // that handed it out; absent if nobody had asked for it
   event: number // number of its event
   person?: string // who told it
+  plate?: number // number of the plate, from 1
+  repeat?: boolean // it measures a row once more that had a label, to learn the noise
+  replicate: number // number of the measurement among those of the row, from 1; a tell may name it
+  run?: number // number of the run, from 1; absent without columns that the rows of a run share
+  shared?: Record<string, number | string | null> // by column, what the rows of the run share
   time: string
   values: Record<string, number> // by target; absent where there is none
+  well?: string // on the plate, such as A1
 }
 
 export interface ModelStanding {
@@ -307,10 +326,23 @@ export interface ModelStanding {
 export interface Noise {
   deviation: number | null
   freedom: number
+  rows: number // that were measured twice or more
+}
+
+export interface Outstanding {
+  ask: number // that handed it out
+  lease_end?: string // when the lease ends; never if it is absent
+  person?: string // who asked
+  plate?: number // number of the plate, from 1
+  repeat?: boolean // it measures a row once more that had a label, to learn the noise
+  replicate: number // number of the measurement among those of the row, from 1; a tell may name it
+  run?: number // number of the run, from 1; absent without columns that the rows of a run share
+  shared?: Record<string, number | string | null> // by column, what the rows of the run share
+  well?: string // on the plate, such as A1
 }
 
 export interface Person {
-  asked: number // rows
+  asked: number // measurements that they asked for
   failed: number // rows
   last: string // when they last did something
   person: string
@@ -324,10 +356,17 @@ export interface Picked {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measured: number // how often it was measured
+  plate?: number // number of the plate, from 1
   predictions: Record<string, Prediction> // by target, made before the label came; empty without a model
   reason: string // why it was picked
+  repeat?: boolean // it measures a row once more that had a label, to learn the noise
+  replicate: number // number of the measurement among those of the row, from 1; a tell may name it
   row: number // number of the row, in the order in which rows were added, from 0
+  run?: number // number of the run, from 1; absent without columns that the rows of a run share
+  shared?: Record<string, number | string | null> // by column, what the rows of the run share
   status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
+  well?: string // on the plate, such as A1
 }
 
 export interface PoolMap {
@@ -397,7 +436,7 @@ export interface Published {
 }
 
 export interface Queue {
-  rows: QueueRow[] // in the order in which they were asked for
+  rows: QueueRow[] // the measurements in the order in which they were asked for; a row that is measured several times is there several times
   targets: string[]
 }
 
@@ -408,9 +447,16 @@ export interface QueueRow {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measured: number // how often it was measured
+  plate?: number // number of the plate, from 1
   reason: string // why it was picked, without what was predicted; empty for rows that were drawn at random
+  repeat?: boolean // it measures a row once more that had a label, to learn the noise
+  replicate: number // number of the measurement among those of the row, from 1; a tell may name it
   row: number // number of the row, in the order in which rows were added, from 0
+  run?: number // number of the run, from 1; absent without columns that the rows of a run share
+  shared?: Record<string, number | string | null> // by column, what the rows of the run share
   status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
+  well?: string // on the plate, such as A1
 }
 
 export interface Row {
@@ -419,6 +465,7 @@ export interface Row {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measured: number // how often it was measured
   row: number // number of the row, in the order in which rows were added, from 0
   status: 'open' | 'asked' | 'waiting' | 'labelled' | 'failed' | 'retired'
 }
@@ -430,7 +477,9 @@ export interface RowHistory {
   inputs: Record<string, number | string | null> // by column; null where a value is missing
   labels: Record<string, number | null> // by target; null where there is none
   lease_end?: string // when a row that is out is open again
+  measured: number // how often it was measured
   measurements: Measurement[] // the oldest first; the label is their mean or, by the settings, the last
+  out: Outstanding[] // measurements that are out
   person?: string // who asked
   predictions?: Record<string, Prediction> // by target, made before the label came; only of rows that have one, so that no prediction can steer a label
   reason?: string // why it was picked
@@ -467,10 +516,12 @@ export interface SettingChange {
 }
 
 export interface Settings {
+  at_most_groups?: number
   audit?: number
   batch?: number
   budget?: number
   categorical?: string[]
+  controls?: string[]
   cost_column?: string
   group_column?: string
   group_is_input?: boolean
@@ -479,11 +530,17 @@ export interface Settings {
   learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
   members?: number
+  min_per_group?: number
   missing?: string
   network: Config
   per_cost?: boolean
   per_group?: number
+  plate?: string
   random_start?: boolean
+  replicate_share?: number
+  replicates?: number
+  runs?: number
+  same?: string[]
   seed: number
   spec?: string
   weights?: number[]
@@ -502,6 +559,7 @@ export interface Standing {
   learner?: string // what is fitted: auto, gp or trees; absent for a network alone
   model?: ModelStanding // the model of the last ask, whose errors are estimated
   open: number
+  repeats: number // measurements that are out of rows that have a label
   retired: number
   rows: number
   targets: TargetStanding[]
@@ -577,6 +635,7 @@ export interface Waiting {
   event: number // that told it
   id: string
   person?: string // who told it
+  replicate?: number // which measurement of the row it is; absent where the label did not say
   row: number // number of the row, in the order in which rows were added, from 0
   since: string // when it was told
   target: string

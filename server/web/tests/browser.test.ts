@@ -541,7 +541,7 @@ test('the map of a real campaign is drawn', async () => {
   await page.goto(at('map'))
   await page.getByRole('button', { name: 'Draw the map' }).click()
   await page.locator('.cloud').waitFor()
-  await page.getByText(/hold .* of its variance/).waitFor()
+  await page.getByText(/which hold .* of what sets them apart/).waitFor()
   await page.getByLabel('Colour by').selectOption('distance')
   await page.getByText('distance to the nearest known row').waitFor()
 })
@@ -658,6 +658,83 @@ test('the label field says how it read a number, by the decimal mark of the camp
   await page.locator('.how').waitFor({ state: 'hidden' })
 })
 
+const openPlates = async (page: Page) => {
+  await page.getByRole('button', { name: 'Plates' }).click()
+  await page.getByRole('dialog').locator('.plate svg').first().waitFor()
+}
+
+const openLimits = async (page: Page) => {
+  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByText('Limits of the batch').click()
+  await page.getByLabel('Rows of a run share').selectOption('oven')
+  await page.getByLabel('Column of groups').selectOption('oven')
+}
+
+/** A row for each of 24 mixtures in two ovens. */
+const mixtures = ['name,oven,amount,yield (%)', ...Array.from({ length: 24 }, (_, i) => [`m${String(i).padStart(2, '0')}`, i % 2 ? 350 : 400, i / 4, i < 6 ? 20 + i : ''].join(','))].join('\n') + '\n'
+
+test('a campaign with replicates and a plate is labelled measurement by measurement', async () => {
+  const page = await open()
+  await page.goto(`${service.address}/new`)
+  await upload(page, 'mixtures.csv', mixtures)
+  for (const box of await page.locator('.preview input[aria-label^=Predict]:checked').all()) await box.uncheck()
+  await page.getByLabel('Predict yield (%)').check()
+  await page.getByLabel('Column that names the rows').selectOption('name')
+  await page.getByLabel('Rows per batch').fill('8')
+  await page.getByText('Limits of the batch').click()
+  await page.getByLabel('Replicates').fill('2')
+  await page.getByLabel('Plate', { exact: true }).fill('4x6')
+  await page.getByLabel('Controls').fill('A1, 6')
+  await page.getByLabel('Model').selectOption('gp')
+  await page.getByRole('button', { name: 'Start the campaign' }).click()
+  await page.getByRole('heading', { name: 'mixtures', exact: true }).waitFor()
+  const { settings } = await service.call<{ settings: Record<string, unknown> }>('GET', '/v1/campaigns/mixtures')
+  expect(settings).toMatchObject({ batch: 8, replicates: 2, plate: '4x6', controls: ['A1', '6'] })
+
+  await page.goto(at('label', 'mixtures'))
+  await page.getByText('4 rows, each measured 2 times.').waitFor()
+  await page.getByText('Limits of the batch').click()
+  await page.getByLabel('Rows of a run share').selectOption('oven')
+  await page.getByLabel('Runs').fill('5')
+  await page.getByRole('button', { name: 'Ask for rows' }).click()
+  await page.locator('.batch-limits [role=alert]').getByText('Runs is 5, but the batch has 4 rows.').waitFor()
+  faults = faults.filter(f => !f.includes('422'))
+  expect(await violations(page)).toEqual([])
+  await page.getByLabel('Runs').fill('2')
+  await page.getByRole('button', { name: 'Ask for rows' }).click()
+  await page.locator('.plate svg').first().waitFor()
+  const wells = page.locator('.plate g.well')
+  expect(await wells.count()).toBe(8)
+  expect(await page.locator('.plate circle.control').count()).toBe(2 * 5) // A1 and column 6, on the plates of both runs
+  await page.locator('.place').getByText(/^run 1 \(oven \d+\)$/).waitFor()
+  await page.locator('.place').getByText(/^well [A-D][1-5] of plate 1$/).waitFor()
+
+  const id = await page.locator('.task .id').innerText()
+  for (const replicate of [1, 2]) {
+    await page.locator(`.plate g.well[aria-label*="${id}, replicate ${replicate}"]`).click()
+    await page.locator('.place').getByText(`replicate ${replicate}`).waitFor()
+    await page.waitForFunction(() => document.activeElement?.id === 'target-0')
+    await page.keyboard.type('25') // the same number twice: both count
+    await page.keyboard.press('Enter')
+    await page.locator(`.plate g.well.done[aria-label*="${id}, replicate ${replicate}"]`).waitFor()
+  }
+  expect(await violations(page)).toEqual([])
+  const told = await service.call<{ rows: { row: number; id: string; measured: number }[] }>('GET', `/v1/campaigns/mixtures/rows?search=${id}`)
+  expect(told.rows.map(r => r.measured)).toEqual([2])
+
+  await page.goto(at('rows', 'mixtures'))
+  await page.getByRole('button', { name: 'Plates' }).click()
+  await page.getByRole('dialog').locator(`g.well[aria-label*="${id}, replicate 2"]`).click()
+  await page.getByRole('dialog', { name: `name ${id}` }).getByText(/replicate 2; run 1.*; well [A-D]\d of plate 1/).waitFor()
+  await page.getByRole('button', { name: 'Correct replicate 2' }).click()
+  await page.getByRole('textbox', { name: 'yield' }).fill('26')
+  await page.keyboard.press('Enter')
+  const numbers = page.getByRole('list', { name: 'Measurements', exact: true }).locator('strong')
+  await numbers.getByText('26', { exact: true }).waitFor()
+  expect((await numbers.allInnerTexts()).map(t => t.trim())).toEqual(['25', '26'])
+  expect(await violations(page)).toEqual([])
+})
+
 describe.each([
   { name: 'light, 1280 px', width: 1280, dark: false }, { name: 'dark, 1280 px', width: 1280, dark: true },
   { name: 'light, 390 px', width: 390, dark: false }, { name: 'dark, 390 px', width: 390, dark: true },
@@ -667,14 +744,17 @@ describe.each([
     await withResults(page)
     const asked = await service.ask('solubility', 1) // so that there is a row to label
     try {
-      for (const path of ['/', '/new', '/benchmarks', '/c/solubility/overview', '/c/solubility/label', '/c/solubility/map', '/c/solubility/rows', '/c/solubility/history', '/c/solubility/check', '/nowhere']) {
+      for (const path of ['/', '/new', '/benchmarks', '/c/solubility/overview', '/c/solubility/label', '/c/solubility/map', '/c/solubility/rows', '/c/solubility/history', '/c/solubility/check', '/c/mixtures/overview', '/c/mixtures/label', '/c/mixtures/rows', '/nowhere']) {
         await page.goto(service.address + path)
         await settled(page)
         if (path === '/new') await upload(page, 'ausbeute.csv', german(60))
-        if (path.endsWith('/label')) {
+        if (path.endsWith('solubility/label')) {
           await page.locator('.task .with-unit').waitFor()
           await page.getByRole('textbox', { name: 'y' }).fill('12,500')
         }
+        if (path.endsWith('mixtures/label')) await page.locator('.plate svg').first().waitFor()
+        if (path.endsWith('mixtures/rows')) await openPlates(page)
+        if (path.endsWith('mixtures/overview')) await openLimits(page)
         expect(await violations(page), path).toEqual([])
         expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${path} is too wide by`).toBeLessThanOrEqual(0)
         expect(await page.evaluate(cut), path).toEqual([])

@@ -7,9 +7,12 @@ import type { Told } from '../types'
 import { LabelFields } from './labelfields'
 import { Modal } from './modal'
 
-export interface Correction { campaign: string; id: string; targets: string[]; values: Record<string, number | null>; mark: Mark }
+export interface Correction {
+  campaign: string; id: string; targets: string[]; values: Record<string, number | null>; mark: Mark
+  replicate?: number | undefined // the only measurement that changes; without it all of them do
+}
 
-/** Replaces the label of a row. Targets whose field is empty keep theirs. */
+/** Replaces the label of a row, or one of its measurements. Targets whose field is empty keep theirs. */
 export function CorrectForm({ of, done, cancel }: { of: Correction; done: (told: Told, values: Record<string, number>) => void; cancel: () => void }) {
   const [texts, setTexts] = useState(() => Object.fromEntries(of.targets.map(t => [t, of.values[t] === null || of.values[t] === undefined ? '' : typed(of.values[t], of.mark)])))
   const [fault, setFault] = useState('')
@@ -21,7 +24,7 @@ export function CorrectForm({ of, done, cancel }: { of: Correction; done: (told:
     if ('fault' in read) { setFault(read.fault); return }
     setBusy(true)
     try {
-      done(await api.correct(of.campaign, of.id, read.values, newKey()), read.values)
+      done(await api.correct(of.campaign, { id: of.id, values: read.values, ...(of.replicate ? { replicate: of.replicate } : {}) }, newKey()), read.values)
     } catch (e) {
       setFault(problemText(e))
       setBusy(false)

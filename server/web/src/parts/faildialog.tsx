@@ -4,7 +4,7 @@ import { Modal } from './modal'
 import { ProblemNote } from './notice'
 
 /** Asks why a row could not be labelled. */
-export function FailDialog({ campaign, id, close, done }: { campaign: string; id: string; close: () => void; done: (event: number, reason: string) => void }) {
+export function FailDialog({ campaign, id, title, close, done }: { campaign: string; id: string; title: string; close: () => void; done: (event: number, reason: string) => void }) {
   const [reason, setReason] = useState('')
   const [again, setAgain] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -18,7 +18,7 @@ export function FailDialog({ campaign, id, close, done }: { campaign: string; id
     }
   }
   return (
-    <Modal title={`${id} could not be labelled`} close={close}>
+    <Modal title={`${title} could not be labelled`} close={close}>
       <form onSubmit={submit} class="stack">
         <div class="field">
           <label for="reason">What happened?</label>

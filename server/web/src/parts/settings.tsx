@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api'
+import { limitsOf, typedLimits, wrongLimits } from '../batchlimits'
 import { leases, leaseText } from '../lease'
 import { defaultAudit, defaultBatch, defaultLease } from '../types'
 import type { Campaign } from '../types'
+import { BatchLimitsFields } from './batchlimits'
 import { Modal } from './modal'
-import { ProblemNote } from './notice'
 
 export function BatchField({ value, change }: { value: string; change: (text: string) => void }) {
   return (
     <div class="field"><label for="batch">Rows per batch</label>
       <input id="batch" class="limit" inputMode="numeric" value={value} aria-invalid={batchOf(value) ? undefined : true} onInput={e => change(e.currentTarget.value)} />
-      <span class="hint">How many rows you label before the model learns from them.</span></div>
+      <span class="hint">How many rows you label before the model learns from them. Replicates count, too.</span></div>
   )
 }
 
@@ -55,12 +56,14 @@ export function SettingsDialog({ status, close, done }: { status: Campaign; clos
   const [lease, setLease] = useState(lease0)
   const [audit, setAudit] = useState(audit0)
   const [random, setRandom] = useState(now.random_start ?? false)
+  const [limits, setLimits] = useState(() => typedLimits(now))
   const [error, setError] = useState<unknown>(null)
+  const right = batchOf(batch) > 0 && wrongLimits(limits).length === 0
   const save = async (event: Event) => {
     event.preventDefault()
-    if (!batchOf(batch)) return
+    if (!right) return
     try {
-      await api.changeSettings(status.name, { ...now, batch: batchOf(batch), lease, audit, random_start: random })
+      await api.changeSettings(status.name, { ...now, ...limitsOf(limits), batch: batchOf(batch), lease, audit, random_start: random })
       done()
     } catch (e) {
       setError(e)
@@ -73,8 +76,8 @@ export function SettingsDialog({ status, close, done }: { status: Campaign; clos
         <LeaseField value={lease} change={setLease} now={lease0} />
         <AuditField value={audit} change={setAudit} now={audit0} />
         <RandomStartField value={random} change={setRandom} />
-        <ProblemNote error={error} />
-        <div class="line"><button type="submit" class="primary" disabled={!batchOf(batch)}>Save</button><button type="button" onClick={close}>Cancel</button></div>
+        <BatchLimitsFields typed={limits} change={setLimits} columns={status.columns.map(c => c.name)} groups error={error} />
+        <div class="line"><button type="submit" class="primary" disabled={!right}>Save</button><button type="button" onClick={close}>Cancel</button></div>
       </form>
     </Modal>
   )

@@ -1,11 +1,6 @@
-import { exact, nameWithoutUnit, unitOf } from '../format'
+import { nameWithoutUnit, unitOf } from '../format'
 import type { Column, Row } from '../types'
-
-/** A value of a row as text. */
-export function valueText(v: Row['inputs'][string] | undefined): string {
-  if (v === null || v === undefined) return 'missing'
-  return typeof v === 'number' ? exact(v) : v
-}
+import { valueText } from '../values'
 
 /** The inputs of a row, in the order of the table's columns. */
 export function Values({ inputs, columns }: { inputs: Row['inputs']; columns: Column[] }) {

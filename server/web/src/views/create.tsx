@@ -1,7 +1,9 @@
 import { Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { api, newKey, sentence } from '../api'
+import { limitsOf, limitsSet, typedLimits, wrongLimits } from '../batchlimits'
 import { bytes, count, duration, many } from '../format'
+import { BatchLimitsFields } from '../parts/batchlimits'
 import { Drop } from '../parts/drop'
 import type { Learner } from '../learners'
 import { LearnerField } from '../parts/learners'
@@ -43,6 +45,7 @@ function Choices({ file }: { file: File }) {
   const [lease, setLease] = useState(defaultLease)
   const [random, setRandom] = useState(false)
   const [cost, setCost] = useState('')
+  const [limits, setLimits] = useState(() => typedLimits({}))
   const [learner, setLearner] = useState<Learner>('auto')
   const [busy, setBusy] = useState(false)
   const [key] = useState(newKey)
@@ -67,7 +70,7 @@ function Choices({ file }: { file: File }) {
   const used = columns.filter(c => !ignored.includes(c.name))
   const rows = batchOf(batch)
   const labelled = columns.some(c => chosen.includes(c.name) && c.missing < preview.rows)
-  const right = name.trim() && chosen.length > 0 && rows > 0
+  const right = name.trim() && chosen.length > 0 && rows > 0 && wrongLimits(limits).length === 0
   const start = async (event: Event) => {
     event.preventDefault()
     if (!right || busy) return
@@ -75,7 +78,7 @@ function Choices({ file }: { file: File }) {
     setError(null)
     try {
       const made = await api.create(file, { name: name.trim(), target: chosen.join(','), learner, lease, ignore: ignored, ...style, ...(random && labelled ? { random_start: 'true' } : {}), ...(named ? { id: named } : {}) }, key)
-      if (rows !== defaultBatch || cost) await api.changeSettings(made.name, { ...made.settings, batch: rows, ...(cost ? { cost_column: cost } : {}) })
+      if (rows !== defaultBatch || cost || limitsSet(limits) > 0) await api.changeSettings(made.name, { ...made.settings, ...limitsOf(limits), batch: rows, ...(cost ? { cost_column: cost } : {}) })
       go(pathOf({ view: 'overview', campaign: made.name }))
     } catch (e) {
       setError(e)
@@ -130,7 +133,7 @@ function Choices({ file }: { file: File }) {
         {labelled && <RandomStartField value={random} change={setRandom} />}
         {preview.forecast && <p class="note small"><span>{sentence(preview.forecast.text) || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
         {preview.warnings.map(w => <p key={w} class="note warn small">{w}</p>)}
-        <ProblemNote error={error} />
+        <BatchLimitsFields typed={limits} change={setLimits} columns={used.map(c => c.name).filter(c => !chosen.includes(c) && c !== named)} groups error={error} />
         <button type="submit" class="primary" disabled={!right || busy}>{busy ? 'Starting…' : chosen.length > 0 ? 'Start the campaign' : 'Choose what to predict'}</button>
       </section>
     </form>

@@ -1,27 +1,33 @@
 import { useState } from 'preact/hooks'
 import { api, newKey, problemText, sentence } from '../api'
-import { exact, many, nameWithoutUnit, predicted, unitOf } from '../format'
+import { limitsOf, overrides, typedLimits, wrongLimits } from '../batchlimits'
+import type { TypedLimits } from '../batchlimits'
+import { count, exact, many, nameWithoutUnit, predicted, unitOf } from '../format'
 import { useJob } from '../jobs'
 import { useShortcuts } from '../keys'
 import { readLabels } from '../labels'
+import { BatchLimitsFields } from '../parts/batchlimits'
 import { CorrectDialog } from '../parts/correct'
 import { FailDialog } from '../parts/faildialog'
 import { JobBar } from '../parts/job'
 import { LabelFields } from '../parts/labelfields'
 import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
+import { Plates } from '../parts/plate'
+import { RowDialog } from '../parts/rowdialog'
 import { Doubtful } from '../parts/secondlook'
 import { Values } from '../parts/values'
+import { keyOf, measurementName, placeText } from '../places'
 import { markOf, parseNumber } from '../reading'
 import { pathOf } from '../router'
-import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
+import { isReplicate, ordered, predictionsOf, within, withoutPrediction } from '../queue'
 import type { Predictions } from '../kinds'
 import { defaultBatch } from '../types'
-import type { Campaign, Job, QueueRow, Session, Waiting } from '../types'
+import type { AskRequest, Campaign, Job, QueueRow, Session, Waiting } from '../types'
 import { useEvery, useLoad } from '../use'
 
 /** Something that this person just did, for the list beside the form. */
 interface Deed {
-  event: number; row: QueueRow; values?: Record<string, number>; predictions?: Predictions; failed?: string; corrected?: boolean
+  event: number; row: QueueRow; several: boolean; values?: Record<string, number>; predictions?: Predictions; failed?: string; corrected?: boolean
   waiting?: Waiting[] // numbers among the values that wait for a second look
   confirmed?: number // event that confirmed them
 }
@@ -41,8 +47,11 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
     const [status, queue] = await Promise.all([api.campaign(campaign), api.queue(campaign)])
     return { status, queue }
   }, [campaign])
-  const [skipped, setSkipped] = useState<number[]>([])
-  const [gone, setGone] = useState<number[]>([])
+  const [skipped, setSkipped] = useState<string[]>([]) // keys of measurements
+  const [gone, setGone] = useState<string[]>([])
+  const [chosen, setChosen] = useState('') // on a plate
+  const [looking, setLooking] = useState<number | null>(null) // at a row that is not in the queue
+  const [wanted, setWanted] = useState<Wanted>({})
   const [deeds, setDeeds] = useState<Deed[]>([])
   const [fault, setFault] = useState<unknown>(null)
   const [correcting, setCorrecting] = useState<Deed | null>(null)
@@ -54,7 +63,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
       if (d.confirmed) await api.undo(campaign, d.confirmed, 'undone while labelling')
       await api.undo(campaign, d.event, 'undone while labelling')
       setDeeds(list => list.filter(x => x !== d))
-      if (!d.corrected) setGone(list => list.filter(x => x !== d.row.row))
+      if (!d.corrected) setGone(list => list.filter(x => x !== keyOf(d.row)))
       reload()
     } catch (e) {
       setFault(e)
@@ -77,60 +86,95 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
   ] : [])
   if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="your rows" />
   const { status, queue } = data
-  const rows = ordered(queue.rows.filter(r => !gone.includes(r.row)), skipped)
-  const row = rows[0]
+  const rows = ordered(queue.rows.filter(r => !gone.includes(keyOf(r))), skipped)
+  const row = rows.find(r => keyOf(r) === chosen) ?? rows[0]
   const add = (d: Deed) => setDeeds(list => [d, ...list].slice(0, 50))
-  const leave = (r: QueueRow) => setGone(list => [...list, r.row])
+  const leave = (r: QueueRow) => { setGone(list => [...list, keyOf(r)]); setChosen('') }
+  const skip = (key: string) => { setSkipped(list => [...list.filter(x => x !== key), key]); setChosen('') }
+  const choose = (key: string) => { setChosen(key); document.getElementById('target-0')?.focus() } // another measurement takes the focus itself
+  const todo = new Set(rows.map(keyOf))
   return (
     <>
       <header class="head">
         <h1>Label</h1>
-        {row && <p class="queue-size"><strong>{many(rows.length, 'row')}</strong> in your queue. Nobody else is given these rows.</p>}
+        {row && <p class="queue-size"><strong>{many(rows.length, new Set(rows.map(r => r.row)).size < rows.length ? 'measurement' : 'row')}</strong> in your queue. Nobody else is given these rows.</p>}
       </header>
-      <ProblemNote error={fault ?? job.error ?? error} />
+      <ProblemNote error={fault ?? (row ? job.error : null) ?? error} />
       <Lost lost={job.lost} />
       {job.job && <JobBar key={job.job.id} job={job.job} title="Picking rows for you" />}
       <div class={deeds.length > 0 ? 'labelling with-deeds' : 'labelling'}>
         {row
-          ? <Task key={row.row} campaign={campaign} status={status} row={row} targets={queue.targets} more={rows.length > 1}
+          ? <Task key={keyOf(row)} campaign={campaign} status={status} row={row} several={isReplicate(row, queue.rows)} targets={queue.targets} more={rows.length > 1}
               done={d => { add(d); leave(row) }}
-              skip={() => setSkipped(list => [...list.filter(x => x !== row.row), row.row])}
+              skip={() => skip(keyOf(row))}
               givenBack={() => leave(row)} fail={setFault} />
-          : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(key => api.ask(campaign, n, key))} />}
+          : !job.running && <AskForRows status={status} labelled={deeds.length} wanted={wanted} change={setWanted} error={job.error} ask={w => job.start(key => api.ask(campaign, w, key))} />}
         {deeds.length > 0 && <Deeds deeds={deeds} campaign={campaign} undo={undo} correct={setCorrecting} confirm={confirm} />}
+        {row?.well && <PlateCard status={status} ask={row.ask} current={keyOf(row)} todo={todo} choose={choose} look={setLooking} />}
       </div>
-      {correcting && <CorrectDialog of={{ campaign, id: correcting.row.id, targets: queue.targets, values: correcting.values ?? {}, mark: markOf(status) }} close={() => setCorrecting(null)}
+      {looking !== null && <RowDialog campaign={status} session={session} row={looking} close={() => setLooking(null)} changed={reload} />}
+      {correcting && <CorrectDialog of={{ campaign, id: correcting.row.id, replicate: correcting.several ? correcting.row.replicate : undefined, targets: queue.targets, values: correcting.values ?? {}, mark: markOf(status) }} close={() => setCorrecting(null)}
         done={(told, values) => {
           setCorrecting(null)
-          if (told.event > 0) add({ event: told.event, row: correcting.row, values, predictions: correcting.predictions ?? {}, corrected: true, waiting: told.waiting })
+          if (told.event > 0) add({ event: told.event, row: correcting.row, several: correcting.several, values, predictions: correcting.predictions ?? {}, corrected: true, waiting: told.waiting })
         }} />}
     </>
   )
 }
 
-function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: number; ask: (rows: number) => void }) {
-  const usual = Math.min(status.settings.batch ?? defaultBatch, status.open)
-  const [text, setText] = useState(String(usual))
+/** The plates of the batch that is being measured. A click on a well goes to its measurement or, if that is not in the queue, to its row. */
+function PlateCard({ status, ask, current, todo, choose, look }: {
+  status: Campaign; ask: number; current: string; todo: Set<string>; choose: (key: string) => void; look: (row: number) => void
+}) {
+  const { data, error } = useLoad(() => api.batch(status.name, ask), [status.name, ask])
+  return (
+    <section class="card plate-card">
+      <h2>Plates of batch {count(ask)}</h2>
+      <ProblemNote error={error} />
+      {data && <Plates batch={data} groupColumn={status.settings.group_column} current={current} todo={todo} open={m => todo.has(keyOf(m)) ? choose(keyOf(m)) : look(m.row)} />}
+    </section>
+  )
+}
+
+/** What a person has typed about the next batch; as the settings say where it is absent. */
+interface Wanted { rows?: string; limits?: TypedLimits }
+
+function AskForRows({ status, labelled, wanted, change, error, ask }: {
+  status: Campaign; labelled: number; wanted: Wanted; change: (w: Wanted) => void; error: unknown; ask: (w: AskRequest) => void
+}) {
+  const typed = wanted.limits ?? typedLimits(status.settings)
+  const { replicates, replicate_share: share } = limitsOf(typed)
+  const times = Math.max(1, replicates)
+  const most = times * status.open + (share > 0 ? status.labelled : 0)
+  const text = wanted.rows ?? String(Math.min(status.settings.batch ?? defaultBatch, most))
   const n = parseNumber(text)
-  const right = n !== null && Number.isInteger(n) && n > 0 && n <= Math.max(1, status.open)
+  const right = n !== null && Number.isInteger(n) && n > 0 && n <= Math.max(1, most)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (right && wrongLimits(typed).length === 0) ask({ rows: n, ...overrides(status.settings, typed) })
+  }
   if (status.open === 0) {
     return <Empty title="No row is left to label"><p>All {many(status.rows, 'row')} are labelled, waiting for a second look, out, failed or retired.</p></Empty>
   }
   return (
     <Empty title={labelled > 0 ? 'Your queue is done' : 'No rows are waiting for you'}>
       <p>Ask for rows: nextbatch picks those that teach the most, and keeps them for you until you have labelled them.</p>
-      <form class="line ask" onSubmit={e => { e.preventDefault(); if (right) ask(n) }}>
-        <label for="how-many">How many?</label>
-        <input id="how-many" class="limit" inputMode="numeric" value={text} aria-invalid={right ? undefined : true} onInput={e => setText(e.currentTarget.value)} autofocus />
-        <button type="submit" class="primary" disabled={!right}>Ask for rows</button>
+      <form class="ask-form" onSubmit={submit}>
+        <div class="line ask">
+          <label for="how-many">How many?</label>
+          <input id="how-many" class="limit" inputMode="numeric" value={text} aria-invalid={right ? undefined : true} onInput={e => change({ ...wanted, rows: e.currentTarget.value })} autofocus />
+          <button type="submit" class="primary" disabled={!right || wrongLimits(typed).length > 0}>Ask for rows</button>
+        </div>
+        {right && times > 1 && <p class="small" role="status">{share > 0 ? `Measurements: each new row is measured ${count(times)} times.` : n % times === 0 ? `${many(n / times, 'row')}, each measured ${count(times)} times.` : `Write a multiple of ${count(times)}: each row is measured so often.`}</p>}
+        <BatchLimitsFields typed={typed} change={limits => change({ ...wanted, limits })} columns={status.columns.map(c => c.name)} groups={false} error={error} />
       </form>
       <p class="small">{many(status.open, 'row')} can still be picked. Picking fits a model first, which may take a minute.</p>
     </Empty>
   )
 }
 
-function Task({ campaign, status, row, targets, more, done, skip, givenBack, fail }: {
-  campaign: string; status: Campaign; row: QueueRow; targets: string[]; more: boolean
+function Task({ campaign, status, row, several, targets, more, done, skip, givenBack, fail }: {
+  campaign: string; status: Campaign; row: QueueRow; several: boolean; targets: string[]; more: boolean
   done: (d: Deed) => void; skip: () => void; givenBack: () => void; fail: (e: unknown) => void
 }) {
   const [texts, setTexts] = useState<Record<string, string>>({})
@@ -139,6 +183,8 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
   const [failing, setFailing] = useState(false)
   const [key] = useState(newKey)
   const why = withoutPrediction(row.reason)
+  const name = measurementName(row.id, row.replicate, several)
+  const place = placeText(row, several)
   const save = async (event: Event) => {
     event.preventDefault()
     if (busy) return
@@ -146,8 +192,8 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
     if ('fault' in read) { setFault(read.fault); return }
     setBusy(true)
     try {
-      const told = await api.tell(campaign, row.id, read.values, key)
-      done({ event: told.event, row, values: read.values, predictions: predictionsOf(told, row.id), waiting: told.waiting })
+      const told = await api.tell(campaign, { id: row.id, values: read.values, ...(several ? { replicate: row.replicate } : {}) }, key)
+      done({ event: told.event, row, several, values: read.values, predictions: predictionsOf(told, row.id), waiting: told.waiting })
     } catch (e) {
       setFault(problemText(e))
       setBusy(false)
@@ -158,7 +204,7 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
     { keys: 'Enter', does: 'Save the label and go to the next row' },
     { keys: 'Alt+F', does: 'The row failed', run: () => setFailing(true), inFields: true },
     ...(more ? [{ keys: 'Alt+S', does: 'Skip: show this row last', run: skip, inFields: true }] : []),
-    { keys: 'Alt+B', does: 'Give the row back to everybody', run: () => act(async () => { await api.giveBack(campaign, [row.id], ''); givenBack() }), inFields: true },
+    { keys: 'Alt+B', does: 'Give the row back to everybody', run: () => act(async () => { await api.giveBack(campaign, [name], ''); givenBack() }), inFields: true },
   ])
   return (
     <article class="card task">
@@ -166,6 +212,7 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
         <h2>{status.id_column ?? 'Row'} <span class="id">{row.id}</span></h2>
         {row.lease_end && <p class="faint small">yours until {new Date(row.lease_end).toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short' })}</p>}
       </div>
+      {place.length > 0 && <ul class="place" aria-label="Which measurement it is">{place.map(p => <li key={p}>{p}</li>)}</ul>}
       <Values inputs={row.inputs} columns={status.columns} />
       {why && <p class="why"><span>Why this row</span>{sentence(why)}</p>}
       <form onSubmit={save} noValidate>
@@ -174,12 +221,12 @@ function Task({ campaign, status, row, targets, more, done, skip, givenBack, fai
           <button type="submit" class="primary" disabled={busy}>Save and next <kbd>Enter</kbd></button>
           <button type="button" onClick={() => setFailing(true)}>Failed</button>
           {more && <button type="button" onClick={skip}>Skip</button>}
-          <button type="button" class="quiet" onClick={() => act(async () => { await api.giveBack(campaign, [row.id], ''); givenBack() })}>Give back</button>
+          <button type="button" class="quiet" onClick={() => act(async () => { await api.giveBack(campaign, [name], ''); givenBack() })}>Give back</button>
         </div>
         <p class="faint small">The prediction is shown after you have entered the label, so that it cannot steer you.</p>
       </form>
-      {failing && <FailDialog campaign={campaign} id={row.id} close={() => setFailing(false)}
-        done={(event, reason) => { setFailing(false); done({ event, row, failed: reason || 'failed' }) }} />}
+      {failing && <FailDialog campaign={campaign} id={name} title={several ? `Replicate ${row.replicate} of ${row.id}` : row.id} close={() => setFailing(false)}
+        done={(event, reason) => { setFailing(false); done({ event, row, several, failed: reason || 'failed' }) }} />}
     </article>
   )
 }
@@ -194,7 +241,7 @@ function Deeds({ deeds, campaign, undo, correct, confirm }: {
       <ol>
         {deeds.map((d, i) => (
           <li key={d.event}>
-            <p><strong class="id">{d.row.id}</strong>{d.corrected && <span class="tag">corrected</span>}{d.confirmed && <span class="tag">confirmed</span>}</p>
+            <p><strong class="id">{d.row.id}</strong>{d.several && <span class="tag">replicate {d.row.replicate}</span>}{d.corrected && <span class="tag">corrected</span>}{d.confirmed && <span class="tag">confirmed</span>}</p>
             {d.failed !== undefined && <p>Failed{d.failed !== 'failed' && `: ${d.failed}`}</p>}
             {d.values && Object.entries(d.values).filter(([t]) => !d.waiting?.some(w => w.target === t)).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
             {d.waiting && d.waiting.length > 0 && (

@@ -104,7 +104,7 @@ function Shown({ map, status, session, reload }: { map: PoolMap; status: Campaig
       </div>
       <p class="faint small">
         {map.sampled ? <>{count(map.rows.length)} of {many(map.of, 'row')}: a fixed sample of the open ones, and all others. </> : <>{many(map.rows.length, 'row')}. </>}
-        The two main directions of the kernel{typeof map.explained[0] === 'number' && typeof map.explained[1] === 'number' && <> hold {percent(map.explained[0])} and {percent(map.explained[1])} of its variance</>}. {map.labels > 0 ? `Model fitted to ${many(map.labels, 'label')}.` : 'Too few labels for a model: the inputs alone decide.'}
+        Rows that the method finds alike lie close together, along their two main directions{typeof map.explained[0] === 'number' && typeof map.explained[1] === 'number' && <>, which hold {percent(map.explained[0])} and {percent(map.explained[1])} of what sets them apart</>}. {map.labels > 0 ? `Model fitted to ${many(map.labels, 'label')}.` : 'Too few labels for a model: the inputs alone decide.'}
       </p>
       {opened !== null && <RowDialog campaign={status} session={session} row={opened} changed={reload} close={() => { setOpened(null); setMarked(-1) }} />}
     </div>

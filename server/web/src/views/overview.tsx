@@ -68,8 +68,9 @@ function AdviceCard({ standing, status, session, unit, rule, change }: {
   standing: Standing; status: Campaign; session: Session; unit: string; rule: StopRule; change: (rule: StopRule) => void
 }) {
   const { verdict, because } = standing.advice
-  const batch = Math.min(status.settings.batch ?? defaultBatch, status.open)
-  const title = verdict === 'go on' && batch > 0 ? `Ask for ${many(batch, 'more row')}` : verdicts[verdict]
+  const times = Math.max(1, status.settings.replicates ?? 1)
+  const batch = Math.min(status.settings.batch ?? defaultBatch, times * status.open)
+  const title = verdict === 'go on' && batch > 0 ? `Ask for ${many(batch, times > 1 ? 'more measurement' : 'more row')}` : verdicts[verdict]
   return (
     <section class={`card advice ${verdict.replaceAll(' ', '-')}`} aria-label="Advice">
       <div>
@@ -185,8 +186,10 @@ export function gainWords(t: TargetStanding): [big: string, clear: boolean, belo
   const g = t.gain
   if (g) {
     const { value, low, high } = g.factor
-    const times = `${limits(g.factor, rough)} times as many, measured at ${many(g.labels, 'label')}`
-    return value !== null && low !== null && high !== null && high <= 10 * low ? [rough(value), true, times] : ['Too few random rows to tell', false, times]
+    const measured = `measured at ${many(g.labels, 'label')}`
+    const times = `${limits(g.factor, rough)} times as many, ${measured}`
+    if (value !== null && low !== null && high !== null && high <= 10 * low) return [rough(value), true, times]
+    return ['Too few random rows to tell', false, low !== null && low >= 1 ? times : `The interval is too wide to say more, ${measured}.`]
   }
   if (t.random < leastRandom) return ['Too few random rows to tell', false, `${many(t.random, 'random row')} with a label; it takes ${leastRandom}`]
   if (!t.curve) return ['Too few random rows to tell', false, 'The curve has to be known first.']
@@ -260,7 +263,7 @@ function People({ people }: { people: Person[] }) {
   )
 }
 
-/** What the labelled rows cost, where the campaign has a column of costs. */
+/** What the measurements of the labelled rows cost, where the campaign has a column of costs. */
 function useCost(status: Campaign): number | null {
   const [cost, setCost] = useState<number | null>(null)
   const column = status.settings.cost_column
@@ -269,7 +272,7 @@ function useCost(status: Campaign): number | null {
     let here = true
     spent(status.name, column, status.labelled).then(c => { if (here) setCost(c) }, () => { if (here) setCost(null) })
     return () => { here = false }
-  }, [status.name, column, status.labelled])
+  }, [status.name, column, status.labelled, status.repeats])
   return cost
 }
 
@@ -280,7 +283,7 @@ async function spent(campaign: string, column: string, labelled: number): Promis
     const page = await api.rows(campaign, { status: 'labelled', offset, limit: size })
     for (const r of page.rows) {
       const v = r.inputs[column]
-      if (typeof v === 'number') sum += v
+      if (typeof v === 'number') sum += v * r.measured
     }
   }
   return sum

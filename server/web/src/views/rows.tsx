@@ -4,13 +4,14 @@ import type { RowQuery } from '../api'
 import { count, exact, many } from '../format'
 import { Empty, Loading, ProblemNote } from '../parts/notice'
 import { AddRowsDialog } from '../parts/addrows'
+import { PlateDialog } from '../parts/plate'
 import { RowDialog } from '../parts/rowdialog'
-import { valueText } from '../parts/values'
 import { useRowPages } from '../rowpages'
 import { scrollFor, windowOf } from '../scroll'
 import { statuses } from '../kinds'
 import type { Added, Campaign, Row, Session } from '../types'
 import { useLoad } from '../use'
+import { valueText } from '../values'
 
 const rowHeight = 34
 
@@ -26,12 +27,14 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
   const [turn, setTurn] = useState(0) // changes with what the table shows
   const [total, setTotal] = useState<number | null>(null)
   const [adding, setAdding] = useState(false)
+  const [plates, setPlates] = useState(false)
   const [added, setAdded] = useState<Added | null>(null)
   if (!status) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the rows" />
   return (
     <>
       <header class="head">
         <h1>Rows</h1>
+        {status.settings.plate && status.asks > 0 && <button type="button" onClick={() => setPlates(true)}>Plates</button>}
         {session.role === 'owner' && <button type="button" onClick={() => setAdding(true)}>Add rows</button>}
         <p role="status">{total === null ? ' ' : total === status.rows ? `All ${many(status.rows, 'row')}` : `${count(total)} of ${many(status.rows, 'row')}`}</p>
       </header>
@@ -39,6 +42,7 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
       <Filters status={status} query={query} change={setQuery} />
       <Table status={status} turn={turn} query={query} change={setQuery} open={setOpened} found={setTotal} />
       {adding && <AddRowsDialog campaign={status} close={() => setAdding(false)} done={a => { setAdding(false); setAdded(a); setTurn(n => n + 1); reload() }} />}
+      {plates && <PlateDialog campaign={status} ask={status.asks} close={() => setPlates(false)} open={row => { setPlates(false); setOpened(row) }} />}
       {opened !== null && <RowDialog campaign={status} session={session} row={opened} close={() => setOpened(null)} changed={() => setTurn(n => n + 1)} />}
     </>
   )

@@ -1,0 +1,272 @@
+package selection
+
+// Looking ahead at groups, without values that rows share. Let the batch have n rows at most, and so far a rows, of which
+// in(g) are of group g. Group g has candidates(g) rows that may be in the batch at all, so it holds at most
+//
+//	room(g) = min(PerGroup, candidates(g))
+//
+// rows of the batch. MinPerGroup is m. A group counts if m rows of it are needed: every group with
+// candidates or, with MaxGroups, each group that the batch has rows of. Then
+//
+//	lack(g) = max(0, m − in(g))  rows of a group that counts are missing,
+//	least   = a + Σ lack(g)      is the fewest rows of any complete batch that has these,
+//	reserve = Σ cost of the lack(g) cheapest available rows of g.
+//
+// The batch can be completed if and only if every group that counts has room(g) ≥ m, least ≤ n, no more than
+// MaxGroups groups have rows, the cost of the batch plus reserve is within the budget, and the
+// size below can be reached. A row x of group g may be picked if and only if that holds with x. Then g lacks
+// need(g) rows with x, at least one, and these cost least if they are x and the cheapest ones: with
+// lead(g) the cost of the need(g) − 1 cheapest rows, and edge(g) that of the next,
+//
+//	lead(g) + max(cost(x), edge(g)),
+//
+// whether x is among the cheapest or not. So rows of a group close in the order of their costs.
+//
+// A batch may be smaller than n if the budget, PerGroup or the pool end it, but not because picks were spread over
+// small groups: with MaxGroups a row may only be picked if the batch can still, the budget aside, reach the
+// size that could be reached with the required rows alone. From least rows in groups that count, j
+// further groups add between j·max(1, m) and the sum of their rooms, and every number between. So the largest size is
+//
+//	min(n, Σ room of the groups in the batch + the j largest rooms of the others that hold max(1, m) rows)
+//
+// with the largest j that MaxGroups and n ≥ least + j·max(1, m) allow.
+
+import (
+	"cmp"
+	"slices"
+)
+
+// groupAhead looks ahead at groups.
+type groupAhead struct {
+	limits   *limits
+	each     bool // only groups that the batch has rows of count
+	min      int  // m
+	most     int  // groups that the batch may have rows of
+	groups   []groupOutlook
+	byRoom   []int // groups without rows in the batch that can hold enough of them, the largest room first
+	top      []int // top[j] is the sum of the j largest rooms
+	promised int   // the size that can be reached
+
+	used, least, room int // groups in the batch; least; the room of these groups
+	wholly            bool
+	spent             costs // what the batch and the reserve cost
+}
+
+// groupOutlook is what may become of a group.
+type groupOutlook struct {
+	rows       []int32 // all rows, the cheapest first
+	end        int     // no row from here on may be picked
+	room       int
+	place      int // in byRoom; -1 if it is not there
+	need       int // rows with the next pick
+	lead, edge float64
+	reserved   float64 // what the rows that it lacks cost
+	open       bool
+	without    costs // what the batch costs with the rows that it needs, less the pick or edge
+}
+
+// newGroupAhead looks ahead from a batch that has the required rows.
+func newGroupAhead(l *limits) *groupAhead {
+	c := &l.constraints
+	a := &groupAhead{limits: l, each: c.MaxGroups > 0, min: c.MinPerGroup, most: len(l.members), groups: make([]groupOutlook, len(l.members))}
+	if c.MaxGroups > 0 {
+		a.most = min(a.most, c.MaxGroups)
+	}
+	for g := range a.groups {
+		one := &a.groups[g]
+		one.rows = slices.Clone(l.members[g])
+		if c.Cost != nil {
+			slices.SortFunc(one.rows, func(x, y int32) int { return byCost(c.Cost, x, y) })
+		}
+		for _, row := range one.rows {
+			if !l.excluded[row] && !l.pending[row] {
+				one.room++
+			}
+		}
+		one.room = min(one.room, c.perGroup())
+	}
+	a.restart()
+	a.promised = a.reach(a.least, a.room, a.used, -1)
+	a.outlook()
+	return a
+}
+
+// counts reports whether the minimum applies to a group.
+func (a *groupAhead) counts(g int) bool {
+	return a.limits.inGroup[g] > 0 || !a.each && a.groups[g].room > 0
+}
+
+func (a *groupAhead) lack(g int) int {
+	if !a.counts(g) {
+		return 0
+	}
+	return max(0, a.min-a.limits.inGroup[g])
+}
+
+// unit is the fewest rows of a group in the batch.
+func (a *groupAhead) unit() int { return max(1, a.min) }
+
+func (a *groupAhead) restart() {
+	a.byRoom = a.byRoom[:0]
+	for g := range a.groups {
+		one := &a.groups[g]
+		one.end, one.open = len(one.rows), true
+		one.place = -1
+		if a.limits.inGroup[g] == 0 && one.room >= a.unit() {
+			a.byRoom = append(a.byRoom, g)
+		}
+		a.price(g)
+	}
+	slices.SortStableFunc(a.byRoom, func(x, y int) int { return cmp.Compare(a.groups[y].room, a.groups[x].room) })
+	a.rank()
+	a.sum()
+	a.outlook()
+}
+
+// rank numbers the groups without rows.
+func (a *groupAhead) rank() {
+	a.top = append(a.top[:0], 0)
+	for i, g := range a.byRoom {
+		a.groups[g].place = i
+		a.top = append(a.top, a.top[i]+a.groups[g].room)
+	}
+}
+
+// price computes what the rows of a group cost that are needed with its next pick, and those that it lacks.
+func (a *groupAhead) price(g int) {
+	one := &a.groups[g]
+	one.need = max(1, a.lack(g))
+	if !a.counts(g) {
+		one.need = a.unit()
+	}
+	cost := a.limits.constraints.Cost
+	if cost == nil {
+		return
+	}
+	one.lead, one.edge, one.reserved = 0, 0, 0
+	var sum costs
+	left := one.need
+	for _, row := range one.rows {
+		if !a.limits.available(int(row)) {
+			continue
+		}
+		one.edge = cost[row]
+		if left--; left == 0 {
+			break
+		}
+		sum.add(cost[row])
+	}
+	if one.lead = sum.sum(); a.lack(g) > 0 {
+		one.reserved = sum.with(one.edge)
+	}
+}
+
+// sum adds up the groups.
+func (a *groupAhead) sum() {
+	a.used, a.least, a.room, a.spent, a.wholly = 0, a.limits.count, 0, a.limits.spent, true
+	for g := range a.groups {
+		one := &a.groups[g]
+		if a.limits.inGroup[g] > 0 {
+			a.used++
+			a.room += one.room
+		}
+		lack := a.lack(g)
+		a.least += lack
+		if lack > 0 {
+			a.spent.add(one.reserved)
+		}
+		a.wholly = a.wholly && (!a.counts(g) || one.room >= max(a.min, a.limits.inGroup[g]))
+	}
+}
+
+// reach is the largest size of a complete batch, the budget aside, if it has at least these rows, in groups of this room;
+// another group is left out, unless it is -1.
+func (a *groupAhead) reach(least, room, used, without int) int {
+	if !a.each {
+		return a.limits.size // as large as the pool allows, whatever is picked
+	}
+	others := len(a.byRoom)
+	inTop := false
+	if without >= 0 && a.groups[without].place >= 0 {
+		others--
+	}
+	j := max(0, min(a.most-used, others, (a.limits.size-least)/a.unit()))
+	if without >= 0 {
+		inTop = a.groups[without].place >= 0 && a.groups[without].place < j
+	}
+	if inTop {
+		return min(a.limits.size, room+a.top[j+1]-a.groups[without].room)
+	}
+	return min(a.limits.size, room+a.top[j])
+}
+
+func (a *groupAhead) fits() bool {
+	a.restart()
+	return a.wholly && a.least <= a.limits.size && (!a.each || a.used <= a.most) && a.within(a.spent) &&
+		a.reach(a.least, a.room, a.used, -1) >= a.promised
+}
+
+func (a *groupAhead) within(c costs) bool {
+	return a.limits.constraints.Cost == nil || a.limits.within(c.sum(), 1)
+}
+
+// outlook decides which groups may have further rows.
+func (a *groupAhead) outlook() {
+	free := a.limits.size - a.least // rows that are not needed for a minimum
+	another := free >= 1 && a.reach(a.least+1, a.room, a.used, -1) >= a.promised
+	for g := range a.groups {
+		one := &a.groups[g]
+		if !one.open {
+			continue
+		}
+		switch {
+		case a.limits.inGroup[g] >= one.room:
+			one.open = false
+		case a.lack(g) > 0:
+		case a.counts(g):
+			one.open = another
+		default:
+			one.open = one.place >= 0 && a.used < a.most && free >= a.unit() &&
+				a.reach(a.least+a.unit(), a.room+one.room, a.used+1, g) >= a.promised
+		}
+		one.without = a.spent
+		one.without.add(-one.reserved)
+		one.without.add(one.lead)
+	}
+}
+
+func (a *groupAhead) allows(row int) bool {
+	one := &a.groups[a.limits.group[row]]
+	if !one.open {
+		return false
+	}
+	cost := a.limits.constraints.Cost
+	return cost == nil || a.limits.within(one.without.with(max(cost[row], one.edge)), 1)
+}
+
+func (a *groupAhead) adding(int) {}
+func (a *groupAhead) err() error { return nil }
+
+// added follows a row that has joined the batch.
+func (a *groupAhead) added(row int) {
+	g := a.limits.group[row]
+	if at := a.groups[g].place; at >= 0 {
+		a.byRoom = slices.Delete(a.byRoom, at, at+1)
+		a.groups[g].place = -1
+		a.rank()
+	}
+	a.price(g)
+	a.sum()
+	a.outlook()
+	for g := range a.groups {
+		a.close(&a.groups[g])
+	}
+}
+
+// close closes the rows of a group that may not be picked any more, the dearest first.
+func (a *groupAhead) close(one *groupOutlook) {
+	for one.end > 0 && !a.limits.allows(int(one.rows[one.end-1])) {
+		one.end--
+		a.limits.decide(int(one.rows[one.end]))
+	}
+}
