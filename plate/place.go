@@ -89,16 +89,22 @@ type board struct {
 	list       []Measurement // of this plate
 	replicates [][]int       // of each measurement, the others
 	far        []int         // the squared distance from which on they no longer count
+	row        []int         // of each well
+	column     []int         // of each well
 	at         []int         // the measurement in each well, or empty
 	well       []int         // of each measurement
 	seen       int           // pairs, over all swaps
-	changes    []change      // of a swap, reused
+	farthest   int           // more than any squared distance on the plate
+	changes    []int         // by how many a swap changes the pairs of each key; zero between swaps
+	changed    []int         // their keys, with repeats
 }
 
 func (p *Plate) board(list []Measurement, members []int) *board {
-	b := &board{Plate: p, at: make([]int, p.Rows*p.Columns)}
+	b := &board{Plate: p, at: make([]int, p.Rows*p.Columns), farthest: p.Rows*p.Rows + p.Columns*p.Columns}
+	b.changes = make([]int, b.keys())
 	for well := range b.at {
 		b.at[well] = empty
+		b.row, b.column = append(b.row, well/p.Columns), append(b.column, well%p.Columns)
 	}
 	for i, m := range members {
 		b.list = append(b.list, list[m])
@@ -176,16 +182,12 @@ func (b *board) improve() {
 	}
 }
 
-// change is one pair more or fewer at a distance.
-type change struct{ key, by int }
-
 // swapIfBetter swaps two wells if that makes the layout better.
 func (b *board) swapIfBetter(u, v int) bool {
-	b.changes = b.changes[:0]
 	b.count(u, v, -1)
 	b.swap(u, v)
 	b.count(u, v, 1)
-	b.seen += len(b.changes)
+	b.seen += len(b.changed)
 	if b.fewer() {
 		return true
 	}
@@ -193,23 +195,28 @@ func (b *board) swapIfBetter(u, v int) bool {
 	return false
 }
 
-// fewer reports whether the changes leave fewer pairs at the first key where their number changes.
+// fewer reports whether the changes leave fewer pairs at the smallest key where their number changes, and forgets them.
 func (b *board) fewer() bool {
-	slices.SortFunc(b.changes, func(x, y change) int { return x.key - y.key })
-	sum := 0
-	for i, c := range b.changes {
-		sum += c.by
-		if last := i+1 == len(b.changes) || b.changes[i+1].key != c.key; last && sum != 0 {
-			return sum < 0
+	first, by := b.keys(), 0
+	for _, key := range b.changed {
+		if b.changes[key] != 0 && key < first {
+			first, by = key, b.changes[key]
 		}
 	}
-	return false
+	for _, key := range b.changed {
+		b.changes[key] = 0
+	}
+	b.changed = b.changed[:0]
+	return by < 0
 }
 
 // count adds the pairs that the measurements in two wells are part of to the changes.
 func (b *board) count(u, v, by int) {
 	for _, well := range [...]int{u, v} {
-		b.around(well, func(key int) { b.changes = append(b.changes, change{key, by}) })
+		b.around(well, func(key int) {
+			b.changes[key] += by
+			b.changed = append(b.changed, key)
+		})
 	}
 }
 
@@ -227,29 +234,29 @@ func (b *board) around(well int, seen func(key int)) {
 	if b.list[m].Group < 0 {
 		return
 	}
-	row, column := well/b.Columns, well%b.Columns
+	row, column := b.row[well], b.column[well]
 	for r := max(0, row-reach); r <= min(b.Rows-1, row+reach); r++ {
 		for c := max(0, column-reach); c <= min(b.Columns-1, column+reach); c++ {
 			other := b.at[r*b.Columns+c]
 			if other != empty && b.list[other].Group == b.list[m].Group && b.list[other].Row != b.list[m].Row {
-				seen(farthest + b.distance(well, r*b.Columns+c))
+				seen(b.farthest + b.distance(well, r*b.Columns+c))
 			}
 		}
 	}
 }
 
-// farthest is more than any squared distance on a plate.
-const farthest = maxRows*maxRows + maxColumns*maxColumns
+// keys is the number of keys of pairs: those of replicates are squared distances, those of groups follow them.
+func (b *board) keys() int { return b.farthest + 2*reach*reach + 1 }
 
 // distance is the squared distance of two wells, in wells.
 func (b *board) distance(u, v int) int {
-	rows, columns := u/b.Columns-v/b.Columns, u%b.Columns-v%b.Columns
+	rows, columns := b.row[u]-b.row[v], b.column[u]-b.column[v]
 	return rows*rows + columns*columns
 }
 
 // pairs counts the pairs of each key twice. A better layout has the smaller list.
 func (b *board) pairs() []int {
-	counts := make([]int, farthest+2*reach*reach+1)
+	counts := make([]int, b.keys())
 	for _, well := range b.well {
 		b.around(well, func(key int) { counts[key]++ })
 	}

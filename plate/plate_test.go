@@ -2,6 +2,7 @@ package plate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func TestNeighboursOnAUsualPlate(t *testing.T) {
 	for groups := range 7 {
 		list := problem(32, 3, groups, 1)
 		p := mustParse(t, "8x12")
-		nearest := farthest
+		nearest := math.MaxInt
 		touching := 0
 		wells := p.Place(list, 1)
 		for i, a := range wells {
