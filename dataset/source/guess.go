@@ -241,7 +241,7 @@ func countsUp(fields [][]byte) bool {
 // that is numbers otherwise, and in all others one as well, a dash, or nothing.
 func (g *guesser) areUnits(body []sampled) bool {
 	found := false
-	if len(body[0].fields) != len(g.names) {
+	if len(body) == 0 || len(body[0].fields) != len(g.names) {
 		return false
 	}
 	for j, field := range body[0].fields {
