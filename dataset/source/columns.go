@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -29,7 +30,8 @@ type Cells struct {
 
 // ReadColumns makes a table of columns, and reads those of cells as ReadFile reads those of a file: with the same
 // guesses, of each column and of the table, and the same messages, which count rows from 0. Numbers in columns whose
-// kinds are known tell how numbers are written, too.
+// kinds are known tell how numbers are written, too. Unlike a file, the table has no separators that would tell; what
+// is assumed instead is a warning.
 func ReadColumns(ctx context.Context, columns []Column, opts Options) (*dataset.Table, error) {
 	t, err := readColumns(ctx, columns, opts, nil)
 	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil {
@@ -53,7 +55,15 @@ func readColumns(ctx context.Context, columns []Column, opts Options, notNumeric
 	if err := r.readRows(ctx); err != nil {
 		return nil, err
 	}
-	return r.finish()
+	assumed := slices.Clone(r.notes)
+	t, err := r.finish()
+	if err != nil {
+		return nil, err
+	}
+	o := t.Origin()
+	o.Warnings, o.Notes = append(assumed, o.Warnings...), o.Notes[len(assumed):]
+	t.SetOrigin(o)
+	return t, nil
 }
 
 type columnReader struct {

@@ -131,7 +131,7 @@ func TestKnownColumns(t *testing.T) {
 
 // TestMessagesAboutColumns name rows from 0, and options as the caller does.
 func TestMessagesAboutColumns(t *testing.T) {
-	opts := Options{Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}, RowNames: "id", Setting: func(field, value string) string {
+	opts := Options{Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}, Lenient: true, RowNames: "id", Setting: func(field, value string) string {
 		return map[string]string{"Censored": "censored=" + value, "Categorical": "categorical=" + value}[field]
 	}}
 	ids := Column{Known: dataset.NewText("id", "a", "b", "c", "d", "e", "f")}
@@ -145,6 +145,11 @@ func TestMessagesAboutColumns(t *testing.T) {
 	}
 	if o := got.Origin(); !slices.Equal(o.Warnings, want) {
 		t.Errorf("%q", o.Warnings)
+	}
+	got, err = ReadColumns(t.Context(), []Column{cellsOf("x", "1,234", "5,678")}, opts)
+	want = []string{"it is not certain whether 1,234 has a decimal comma or is over a thousand; it is taken to have a decimal comma; make such columns numbers to be certain"}
+	if err != nil || !slices.Equal(got.Origin().Warnings, want) || len(got.Origin().Notes) > 0 {
+		t.Errorf("%+v, %v", got.Origin(), err)
 	}
 	for want, y := range map[string]Column{
 		`row 2 (from 0), column 2 (y): the value is not a number: "bad" (id c); correct it, or leave it empty if it is missing`:                                                         cellsOf("y", "1", "2", "bad", "4", "5", "6"),

@@ -310,11 +310,10 @@ func (g *guesser) assumeComma(example string, decimal bool) {
 	g.notes = append(g.notes, fmt.Sprintf(text, example, g.otherwise(other)))
 }
 
-// otherwise says how to declare another decimal mark than the assumed one, where that is possible.
+// otherwise says how to declare another decimal mark than the assumed one.
 func (g *guesser) otherwise(decimal string) string {
-	setting := g.opts.setting("Decimal", decimal)
-	if setting == "" {
-		return ""
+	if setting := g.opts.setting("Decimal", decimal); setting != "" {
+		return " (" + setting + " says otherwise)"
 	}
-	return " (" + setting + " says otherwise)"
+	return "; make such columns numbers to be certain"
 }

@@ -109,6 +109,13 @@ func (o Options) setting(field, value string) string {
 	return flags[field] + " " + words.Argument(value)
 }
 
+// WithLabels returns the options with columns of labels, which are numbers. A table may lack them.
+func (o Options) WithLabels(columns []string) Options {
+	o.Label = func(column string) bool { return slices.Contains(columns, column) }
+	o.KindOf = func(column string) (dataset.Kind, bool) { return dataset.KindNumeric, o.Label(column) }
+	return o
+}
+
 // Header determines whether a CSV file starts with the names of its columns.
 type Header uint8
 
