@@ -261,12 +261,12 @@ def _cells(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
     codes = np.full(len(values), -1, np.int32)
     stored = False
     for row, value in enumerate(values):
-        if is_missing(value):
-            continue
-        number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not number and not isinstance(value, str):
-            raise _neither(where, row, value)
-        stored = stored or number
+        if not isinstance(value, str):
+            if is_missing(value):
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+                raise _neither(where, row, value)
+            stored = True
         codes[row] = levels.setdefault(str(value), len(levels))
     return {"name": key, "kind": "cells", "levels": list(levels), "stored": stored, "arrays": [codes]}
 
