@@ -170,6 +170,23 @@ func TestWordsAmongLabels(t *testing.T) {
 	}
 }
 
+// TestCellsThatCannotBe: what a client sends by mistake is an error.
+func TestCellsThatCannotBe(t *testing.T) {
+	c := newClient(t)
+	codes := func(list ...int32) Array { return Array{Shape: Shape{"int32", []int{len(list)}}, Int32: list} }
+	for want, arrays := range map[string][]Array{
+		"has the code 2, but 2 levels":                     {codes(0, 2), list([]float64{1, 2})},
+		"has codes of type float64 instead of int32":       {list([]float64{0, 1}), list([]float64{1, 2})},
+		"column 2 (y): the array cannot become a table: 3": {codes(0, -7), list([]float64{1, 2, 3})},
+	} {
+		columns := []map[string]any{{"name": "x", "kind": "cells", "levels": []string{"1,5", ""}, "arrays": []int{0}}, {"name": "y", "kind": "numeric", "arrays": []int{1}}}
+		answer := c.ask(request("labels", map[string]any{"y": []string{"x"}, "table": map[string]any{"name": "X", "columns": columns}}, arrays...))
+		if answer.Kind != "error" || !strings.Contains(string(answer.Body), want) {
+			t.Errorf("%s, want %s", answer.Body, want)
+		}
+	}
+}
+
 // TestCellsOfCampaigns: rows that are added have the kinds of the columns of the campaign.
 func TestCellsOfCampaigns(t *testing.T) {
 	c := newClientOf(t, inMemory(&storetest.Memory{}))

@@ -144,6 +144,8 @@ def test_regressor(lines, tmp_path):
     assert dropped.predict(X).tolist() != model.predict(X).tolist()
     two = nextbatch.Regressor(**settings).fit(X, pandas.DataFrame({"u": y, "v": numbers}))
     assert two.predict(X)[:, 0].tolist() == model.predict(X).tolist()
+    with pytest.raises(nextbatch.DataError, match=r"y has rows without a label, 2 \(from 0\)"):
+        nextbatch.Regressor(**settings).fit(X, y.where(y.index != 2, "n.d."))
     with pytest.raises(nextbatch.DataError, match=r'the value is not a number: "lost" \(rows 3, 5 from 0\)'):
         nextbatch.Regressor(**settings).fit(X, y.where(~y.index.isin([3, 5]), "lost"))
 

@@ -16,7 +16,7 @@ except ImportError as error:
     raise ImportError("nextbatch.Regressor needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
 from . import _learners, _tables, _worker
-from ._errors import RequestError
+from ._errors import DataError, RequestError
 from ._progress import reporter
 from ._seed import drawn
 from ._select import ProgressArgument, add_labels, network, numbers_in, warn
@@ -218,6 +218,10 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         _tables.same_rows(X, y, "X")
         table = _tables.table_of(X, "X")
         numbers = numbers_in(table, add_labels(table, texts, [table]), self.censored)
+        without = np.flatnonzero(np.isnan(numbers).any(axis=1))
+        if len(without):
+            rows = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
+            raise DataError(f"y has rows without a label, {rows} (from 0), where it is empty, such as 'n.d.', or dropped as censored; leave these rows out")
         return numbers if texts.ndim > 1 else numbers[:, 0]
 
     def _finite(self) -> bool | str:
