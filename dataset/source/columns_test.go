@@ -1,9 +1,13 @@
 package source
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,15 +32,8 @@ func cellsOf(name string, fields ...string) Column {
 	return Column{Cells: c}
 }
 
-// columnsOfCSV returns the columns of a text as a program has them that reads every field as text.
-func columnsOfCSV(t *testing.T, text string, comma rune) (columns []Column) {
-	t.Helper()
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma = comma
-	records, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+// columnsOf returns the columns of a file as a program has them that reads every field as text.
+func columnsOf(records [][]string) (columns []Column) {
 	for j, name := range records[0] {
 		fields := make([]string, len(records)-1)
 		for i := range fields {
@@ -95,7 +92,13 @@ func TestColumnsAsFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ReadColumns(t.Context(), columnsOfCSV(t, one.text, one.comma), one.opts)
+			r := csv.NewReader(strings.NewReader(one.text))
+			r.Comma = one.comma
+			records, err := r.ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadColumns(t.Context(), columnsOf(records), one.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,5 +165,48 @@ func TestMessagesAboutColumns(t *testing.T) {
 	}
 	if _, err := ReadColumns(t.Context(), []Column{ids, cellsOf("y", "1")}, opts); !errors.Is(err, ErrShape) {
 		t.Errorf("too few rows: %v", err)
+	}
+}
+
+// TestMessyColumns: the cells of the messy tables become what they become in the files, where these have nothing
+// but cells: other encodings, empty lines, units below the header and columns without a name are left to files. So is
+// a number whose mark only the separator of the fields tells.
+func TestMessyColumns(t *testing.T) {
+	paths, err := filepath.Glob("testdata/messy/*.?sv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, path := range paths {
+		want, err := ReadFile(t.Context(), path, Options{})
+		if err != nil {
+			continue
+		}
+		o := want.Origin()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofFiles := o.Headless || o.Units != nil || o.Unnamed != nil || bytes.ContainsAny(text, "\x00") || bytes.Contains(text, []byte("sep="))
+		if ofFiles || o.Encoding != "" || strings.Contains(path, "34-ambiguous") {
+			continue
+		}
+		r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
+		r.Comma = rune(cmp.Or(o.Delimiter, ','))
+		records, err := r.ReadAll()
+		if err != nil || len(records) != want.Rows()+1 {
+			continue
+		}
+		compared++
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			got, err := ReadColumns(t.Context(), columnsOf(records), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameTables(t, got, want)
+		})
+	}
+	if compared < 25 {
+		t.Errorf("%d of %d tables were compared", compared, len(paths))
 	}
 }
