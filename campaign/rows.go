@@ -55,6 +55,20 @@ func describe(t *dataset.Table, id string, targets []string) (list []Column) {
 	return list
 }
 
+// RowOptions returns how to read rows for a campaign: its columns have their kinds.
+func (c *Created) RowOptions() source.Options {
+	o := source.Options{ID: c.IDColumn, Lenient: true, Kinds: map[string]dataset.Kind{}}
+	for _, column := range c.Columns {
+		switch column.Kind {
+		case dataset.KindNumeric.String():
+			o.Kinds[column.Name] = dataset.KindNumeric
+		case dataset.KindCategorical.String():
+			o.Kinds[column.Name] = dataset.KindCategorical
+		}
+	}
+	return o.WithLabels(c.Targets)
+}
+
 // idsOf returns the id column of a table as text. Every row must have an id of its own.
 func idsOf(t *dataset.Table, name string) (*dataset.Text, error) {
 	column, err := t.Column(name)

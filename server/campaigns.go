@@ -137,7 +137,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 		}
 		settings.Lease = campaign.Duration(lease)
 	}
-	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID}, in.Targets))
+	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID}.WithLabels(in.Targets))
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	ID      string   `query:"id" maxLength:"1000" doc:"column that names the rows"`
 }) (*output[Preview], error) {
 	begin := time.Now()
-	t, done, err := s.read(ctx, &in.Upload, labelled(source.Options{ID: in.ID}, in.Targets))
+	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID}.WithLabels(in.Targets))
 	if err != nil {
 		return nil, err
 	}

@@ -203,7 +203,7 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	t, done, err := s.read(ctx, &in.Upload, optionsOf(&state.Created))
+	t, done, err := s.read(ctx, &in.Upload, state.Created.RowOptions())
 	if err != nil {
 		return nil, err
 	}

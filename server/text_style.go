@@ -1,10 +1,8 @@
 package server
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -43,27 +41,6 @@ func (s TextStyle) apply(o *source.Options) {
 	if s.Marks != "" {
 		o.Missing = append(source.DefaultMissing(), strings.Split(s.Marks, ",")...)
 	}
-}
-
-// labelled declares the columns of labels.
-func labelled(o source.Options, targets []string) source.Options {
-	o.Label = func(column string) bool { return slices.Contains(targets, column) }
-	o.KindOf = func(column string) (dataset.Kind, bool) { return dataset.KindNumeric, o.Label(column) } // the table may lack it
-	return o
-}
-
-// optionsOf returns how to read rows for a campaign: its columns have their kinds.
-func optionsOf(created *campaign.Created) source.Options {
-	o := source.Options{ID: created.IDColumn, Lenient: true, Kinds: map[string]dataset.Kind{}}
-	for _, c := range created.Columns {
-		switch c.Kind {
-		case dataset.KindNumeric.String():
-			o.Kinds[c.Name] = dataset.KindNumeric
-		case dataset.KindCategorical.String():
-			o.Kinds[c.Name] = dataset.KindCategorical
-		}
-	}
-	return labelled(o, created.Targets)
 }
 
 // Understood is how an uploaded table was read.

@@ -85,10 +85,24 @@ func statusOf(ctx context.Context, c *campaign.Campaign) (status, error) {
 	return status{About: wire.AboutOf(c.Name(), s), Counts: s.Counts()}, nil
 }
 
+// remarks are what the reader of a table has to say about its cells.
+type remarks struct {
+	Warnings []string `json:"warnings"`
+}
+
+func remarksOn(t table, read *dataset.Table) (r remarks) {
+	r.Warnings = []string{}
+	for _, w := range read.Origin().Warnings {
+		r.Warnings = append(r.Warnings, t.Name+": "+w)
+	}
+	return r
+}
+
 // newBody creates a campaign with the rows of a table.
 type newBody struct {
 	place
 	Table    table             `json:"table"`
+	Censored string            `json:"censored"`
 	ID       string            `json:"id"`
 	Targets  []string          `json:"targets"`
 	Settings campaign.Settings `json:"settings"`
@@ -115,7 +129,11 @@ func (c *call) campaignNew() (answer any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return statusOf(c.ctx, made)
+	s, err := statusOf(c.ctx, made)
+	return struct {
+		status
+		remarks
+	}{s, remarksOn(body.Table, t)}, err
 }
 
 // tableFor checks the start of a campaign and returns its rows.
@@ -123,17 +141,31 @@ func (c *call) tableFor(body newBody) (*dataset.Table, error) {
 	if err := body.Settings.CheckNamed(argumentOf); err != nil {
 		return nil, refuse("%v", err)
 	}
-	return c.build(body.Table, body.Settings.Categorical, 0)
+	opts, err := reading(body.Settings.Categorical, body.Targets, body.Censored)
+	if err != nil {
+		return nil, err
+	}
+	opts.RowNames = body.ID
+	return c.build(body.Table, opts, 0)
 }
 
-// campaignEncode returns the rows for a new campaign, or for one that exists, as a
+// campaignEncode returns the rows for a new campaign, or for one that exists and has Columns, as a
 // Parquet file: what a client uploads to a service. The settings are checked.
 func (c *call) campaignEncode() (any, error) {
-	var body newBody
+	var body struct {
+		newBody
+		Columns []campaign.Column `json:"columns"`
+	}
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}
-	t, err := c.tableFor(body)
+	var t *dataset.Table
+	var err error
+	if body.Columns == nil {
+		t, err = c.tableFor(body.newBody)
+	} else {
+		t, err = c.rowsFor(body.Table, campaign.Created{IDColumn: body.ID, Targets: body.Targets, Columns: body.Columns}, body.Censored)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +174,17 @@ func (c *call) campaignEncode() (any, error) {
 		return nil, err
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{file.Len()}}, Uint8: file.Bytes()}}
-	return struct{}{}, nil
+	return remarksOn(body.Table, t), nil
+}
+
+// rowsFor returns a table of rows for a campaign that exists.
+func (c *call) rowsFor(t table, created campaign.Created, censored string) (*dataset.Table, error) {
+	opts := created.RowOptions()
+	var err error
+	if opts.Censored, err = source.ParseCensored(censored); err != nil {
+		return nil, refuse("censored %v", err)
+	}
+	return c.build(t, opts, 0)
 }
 
 func (c *call) campaignStatus() (any, error) {
@@ -178,19 +220,23 @@ func (c *call) campaignSettings() (any, error) {
 func (c *call) campaignAdd() (any, error) {
 	type request struct {
 		place
-		Table table `json:"table"`
+		Table    table  `json:"table"`
+		Censored string `json:"censored"`
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
 		s, err := camp.State(c.ctx)
 		if err != nil {
 			return nil, err
 		}
-		t, err := c.build(body.Table, s.Settings.Categorical, 0)
+		t, err := c.rowsFor(body.Table, s.Created, body.Censored)
 		if err != nil {
 			return nil, err
 		}
 		a, err := camp.Add(c.ctx, body.by(), t)
-		return wire.AddedOf(a), err
+		return struct {
+			wire.Added
+			remarks
+		}{wire.AddedOf(a), remarksOn(body.Table, t)}, err
 	})
 }
 

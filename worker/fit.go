@@ -118,7 +118,7 @@ func (c *call) toLearn(body fitBody, config network.Config) (s lesson, err error
 
 // tableToLearn returns the labelled rows of a table.
 func (c *call) tableToLearn(body fitBody, config network.Config) (s lesson, err error) {
-	t, err := c.inputs(body.inputTable)
+	t, err := c.inputs(body.inputTable, body.Y)
 	if err != nil {
 		return s, err
 	}
@@ -138,14 +138,19 @@ type inputTable struct {
 	Categorical []string `json:"categorical"`
 	Keep        []string `json:"keep"`
 	Missing     string   `json:"missing"`
+	Censored    string   `json:"censored"`
 }
 
-// inputs returns a table as a pool that is still to be encoded.
-func (c *call) inputs(from inputTable) (t tables.Tables, err error) {
+// inputs returns a table, which may have labels, as a pool that is still to be encoded.
+func (c *call) inputs(from inputTable, labels []string) (t tables.Tables, err error) {
 	if t.Missing, err = tables.ParseMissing(from.Missing); err != nil {
 		return t, refuse("missing %v", err)
 	}
-	if t.Pool, err = c.build(*from.Table, from.Categorical, 0); err != nil {
+	opts, err := reading(from.Categorical, labels, from.Censored)
+	if err != nil {
+		return t, err
+	}
+	if t.Pool, err = c.build(*from.Table, opts, 0); err != nil {
 		return t, err
 	}
 	t.Columns = tables.Columns{Categorical: from.Categorical, Keep: from.Keep}
@@ -297,7 +302,7 @@ func (c *call) toPredict(model *learner.Model, body predictBody) (q question, er
 		q.x, err = model.Rows(raw)
 		return q, err
 	}
-	t, err := c.inputs(body.inputTable)
+	t, err := c.inputs(body.inputTable, nil)
 	if err != nil {
 		return q, err
 	}

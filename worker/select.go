@@ -49,6 +49,7 @@ type selectBody struct {
 	ID           string   `json:"id"`
 	RandomColumn string   `json:"random_column"`
 	Missing      string   `json:"missing"`
+	Censored     string   `json:"censored"`
 	Cost         string   `json:"cost"`
 	Budget       *float64 `json:"budget"`
 	CostAware    bool     `json:"cost_aware"`
@@ -126,6 +127,11 @@ func (c *call) selectRows() (any, error) {
 	if r.Given, err = c.givenTo(body.Learners); err != nil {
 		return nil, err
 	}
+	opts, err := reading(body.Categorical, body.Y, body.Censored)
+	if err != nil {
+		return nil, err
+	}
+	opts.RowNames = body.ID
 	for _, t := range []struct {
 		from *table
 		into **dataset.Table
@@ -133,7 +139,7 @@ func (c *call) selectRows() (any, error) {
 		if t.from == nil {
 			continue
 		}
-		if *t.into, err = c.build(*t.from, body.Categorical, body.MaxMemory); err != nil {
+		if *t.into, err = c.build(*t.from, opts, body.MaxMemory); err != nil {
 			return nil, err
 		}
 		r.TableNames[*t.into] = t.from.Name

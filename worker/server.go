@@ -175,7 +175,7 @@ func release() {
 var verbs = map[string]func(*call) (any, error){
 	"hello": (*call).hello, "ping": (*call).ping,
 	"select": (*call).selectRows, "select_features": (*call).selectFeatures,
-	"fit": (*call).fit, "predict": (*call).predict,
+	"fit": (*call).fit, "predict": (*call).predict, "labels": (*call).labels,
 	"campaign_new": (*call).campaignNew, "campaign_encode": (*call).campaignEncode, "campaign_settings": (*call).campaignSettings,
 	"campaign_status": (*call).campaignStatus, "campaign_history": (*call).campaignHistory,
 	"campaign_ask": (*call).campaignAsk, "campaign_predict": (*call).campaignPredict, "campaign_tell": (*call).campaignTell,

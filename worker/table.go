@@ -1,11 +1,13 @@
 package worker
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -14,12 +16,14 @@ type column struct {
 	Name string `json:"name"`
 	// Kind is numeric, one array of numbers with NaN where a value is missing;
 	// categorical, one array of codes (int32) into Levels, negative where a value is
-	// missing; text, an array of the ends (int64) of the rows in a second array, of
+	// missing; cells, the same, where the levels are cells that are read as those of a file,
+	// so that they may be numbers; text, an array of the ends (int64) of the rows in a second array, of
 	// UTF-8 (uint8), empty where a value is missing; or matrix, one array of rows and
 	// columns, which are numeric and have the Names.
 	Kind   string   `json:"kind"`
 	Arrays []int    `json:"arrays"`
 	Levels []string `json:"levels,omitempty"`
+	Stored bool     `json:"stored,omitempty"` // some numbers among the cells were numbers in the client, not text
 	Names  []string `json:"names,omitempty"`
 }
 
@@ -33,17 +37,38 @@ type table struct {
 // tables that are read from files, unless the request says that it is categorical.
 const mostLevels = 1000
 
+// reading returns how cells are read, given which columns are categories, which are labels, and what to do with values
+// beyond a limit.
+func reading(categorical, labels []string, censored string) (o source.Options, err error) {
+	o = source.Options{Kinds: map[string]dataset.Kind{}, Lenient: true}.WithLabels(labels)
+	for _, name := range categorical {
+		o.Kinds[name] = dataset.KindCategorical
+	}
+	if o.Censored, err = source.ParseCensored(censored); err != nil {
+		return o, refuse("censored %v", err)
+	}
+	return o, nil
+}
+
+// settingOf is what messages call an option of a reader: an argument of the Python functions.
+func settingOf(field, value string) string {
+	switch field {
+	case "Censored":
+		return fmt.Sprintf("censored=%q", value)
+	case "Categorical":
+		return fmt.Sprintf("categorical=[%q]", value)
+	}
+	return ""
+}
+
 // build makes a table of its columns, which may take maxMemory bytes; 0 means what the machine
-// has available.
-func (c *call) build(t table, categorical []string, maxMemory int64) (*dataset.Table, error) {
+// has available. The options are those for cells.
+func (c *call) build(t table, opts source.Options, maxMemory int64) (*dataset.Table, error) {
 	if err := c.admitTable(t, maxMemory); err != nil {
 		return nil, err
 	}
-	var columns []dataset.Column
-	isCategorical := make(map[string]bool, len(categorical))
-	for _, name := range categorical {
-		isCategorical[name] = true
-	}
+	var columns []source.Column
+	opts.Setting = settingOf
 	for _, one := range t.Columns {
 		if err := c.ctx.Err(); err != nil {
 			return nil, err
@@ -56,18 +81,30 @@ func (c *call) build(t table, categorical []string, maxMemory int64) (*dataset.T
 			return nil, fmt.Errorf("%s: column %q %w", t.Name, one.Name, err)
 		}
 		for i, made := range more {
-			words, ok := made.(*dataset.Categorical)
-			if ok && len(words.Levels()) > mostLevels && !isCategorical[made.Name()] {
-				more[i] = words.Text()
+			words, ok := made.Known.(*dataset.Categorical)
+			if ok && len(words.Levels()) > mostLevels && opts.Kinds[words.Name()] != dataset.KindCategorical {
+				more[i].Known = words.Text()
 			}
 		}
 		columns = append(columns, more...)
 	}
-	built, err := dataset.NewTable(columns...)
+	built, err := tableOf(c.ctx, columns, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	return built, nil
+}
+
+// tableOf makes a table of columns, and reads those of cells, if there are any.
+func tableOf(ctx context.Context, columns []source.Column, opts source.Options) (*dataset.Table, error) {
+	known := make([]dataset.Column, len(columns))
+	for j, c := range columns {
+		if c.Known == nil {
+			return source.ReadColumns(ctx, columns, opts)
+		}
+		known[j] = c.Known
+	}
+	return dataset.NewTable(known...)
 }
 
 // admitTable rejects a table of more columns than files may have, and one that would not fit into
@@ -92,12 +129,12 @@ func (c *call) admitTable(t table, maxMemory int64) error {
 // kinds make columns, each from the given number of arrays.
 var kinds = map[string]struct {
 	arrays int
-	build  func(column, []Array) ([]dataset.Column, error)
+	build  func(column, []Array) ([]source.Column, error)
 }{
-	"numeric": {1, numericColumn}, "categorical": {1, categoricalColumn}, "text": {2, textColumn}, "matrix": {1, matrixColumns},
+	"numeric": {1, numericColumn}, "categorical": {1, categoricalColumn}, "cells": {1, cellColumn}, "text": {2, textColumn}, "matrix": {1, matrixColumns},
 }
 
-func (c *call) columns(one column) ([]dataset.Column, error) {
+func (c *call) columns(one column) ([]source.Column, error) {
 	kind, known := kinds[one.Kind]
 	if !known {
 		return nil, refuse("has the unknown kind %q", one.Kind)
@@ -115,7 +152,7 @@ func (c *call) columns(one column) ([]dataset.Column, error) {
 	return kind.build(one, arrays)
 }
 
-func numericColumn(one column, arrays []Array) ([]dataset.Column, error) {
+func numericColumn(one column, arrays []Array) ([]source.Column, error) {
 	values, err := arrays[0].numbers()
 	if err != nil {
 		return nil, err
@@ -129,12 +166,12 @@ func numericColumn(one column, arrays []Array) ([]dataset.Column, error) {
 	if arrays[0].Type == "float32" {
 		numbers.FromSingle()
 	}
-	return []dataset.Column{numbers}, nil
+	return []source.Column{{Known: numbers}}, nil
 }
 
-func categoricalColumn(one column, arrays []Array) ([]dataset.Column, error) {
-	if arrays[0].Type != "int32" {
-		return nil, refuse("has codes of type %s instead of int32", arrays[0].Type)
+func categoricalColumn(one column, arrays []Array) ([]source.Column, error) {
+	if err := checkCodes(one, arrays[0]); err != nil {
+		return nil, err
 	}
 	words := dataset.NewCategorical(one.Name)
 	codes := make([]int32, len(one.Levels)) // of the levels, which may be there twice
@@ -145,20 +182,36 @@ func categoricalColumn(one column, arrays []Array) ([]dataset.Column, error) {
 		}
 	}
 	for _, code := range arrays[0].Int32 {
-		switch {
-		case code < 0:
-			words.Append(-1)
-		case int(code) >= len(codes):
-			return nil, refuse("has the code %d, but %d levels", code, len(codes))
-		default:
-			words.Append(codes[code])
+		if code >= 0 {
+			code = codes[code]
 		}
+		words.Append(max(code, -1))
 	}
 	words.SortLevels()
-	return []dataset.Column{words}, nil
+	return []source.Column{{Known: words}}, nil
 }
 
-func textColumn(one column, arrays []Array) ([]dataset.Column, error) {
+func cellColumn(one column, arrays []Array) ([]source.Column, error) {
+	if err := checkCodes(one, arrays[0]); err != nil {
+		return nil, err
+	}
+	return []source.Column{{Cells: source.Cells{Name: one.Name, Levels: one.Levels, Rows: arrays[0].Int32, Stored: one.Stored}}}, nil
+}
+
+// checkCodes rejects codes that have no level.
+func checkCodes(one column, codes Array) error {
+	if codes.Type != "int32" {
+		return refuse("has codes of type %s instead of int32", codes.Type)
+	}
+	for _, code := range codes.Int32 {
+		if int(code) >= len(one.Levels) {
+			return refuse("has the code %d, but %d levels", code, len(one.Levels))
+		}
+	}
+	return nil
+}
+
+func textColumn(one column, arrays []Array) ([]source.Column, error) {
 	if arrays[0].Type != "int64" || arrays[1].Type != "uint8" {
 		return nil, refuse("has text of types %s and %s instead of int64 and uint8", arrays[0].Type, arrays[1].Type)
 	}
@@ -174,10 +227,10 @@ func textColumn(one column, arrays []Array) ([]dataset.Column, error) {
 		text.Append(value)
 		start = end
 	}
-	return []dataset.Column{text}, nil
+	return []source.Column{{Known: text}}, nil
 }
 
-func matrixColumns(one column, arrays []Array) ([]dataset.Column, error) {
+func matrixColumns(one column, arrays []Array) ([]source.Column, error) {
 	switch arrays[0].Type {
 	case "float32":
 		return columnsOf[float32](one, arrays[0])
@@ -186,7 +239,7 @@ func matrixColumns(one column, arrays []Array) ([]dataset.Column, error) {
 	}
 }
 
-func columnsOf[T matrix.Float](one column, a Array) (columns []dataset.Column, err error) {
+func columnsOf[T matrix.Float](one column, a Array) (columns []source.Column, err error) {
 	m, err := matrixOf[T](a)
 	if err != nil {
 		return nil, err
@@ -206,7 +259,7 @@ func columnsOf[T matrix.Float](one column, a Array) (columns []dataset.Column, e
 			}
 			c.Append(v)
 		}
-		columns = append(columns, c)
+		columns = append(columns, source.Column{Known: c})
 	}
 	return columns, nil
 }

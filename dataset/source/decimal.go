@@ -291,7 +291,7 @@ func (g *guesser) fileDecimal(all signs) byte {
 		}
 		return '.'
 	case all.maybePoint > 0 && g.comma == ';' && all.short > 0:
-		g.notes = append(g.notes, fmt.Sprintf("it is not certain whether %s has a decimal point or is over a thousand; it is taken to have a decimal point (--decimal , says otherwise)", all.example))
+		g.notes = append(g.notes, fmt.Sprintf("it is not certain whether %s has a decimal point or is over a thousand; it is taken to have a decimal point%s", all.example, g.otherwise(",")))
 	}
 	if all.maybePoint > 0 {
 		return '.'
@@ -301,9 +301,19 @@ func (g *guesser) fileDecimal(all signs) byte {
 
 // assumeComma notes how a number such as 1,234 is read.
 func (g *guesser) assumeComma(example string, decimal bool) {
-	text := "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to have a decimal comma (--decimal . says otherwise)"
+	text := "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to have a decimal comma%s"
+	other := "."
 	if !decimal {
-		text = "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to be over a thousand (--decimal , says otherwise)"
+		other = ","
+		text = "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to be over a thousand%s"
 	}
-	g.notes = append(g.notes, fmt.Sprintf(text, example))
+	g.notes = append(g.notes, fmt.Sprintf(text, example, g.otherwise(other)))
+}
+
+// otherwise says how to declare another decimal mark than the assumed one.
+func (g *guesser) otherwise(decimal string) string {
+	if setting := g.opts.setting("Decimal", decimal); setting != "" {
+		return " (" + setting + " says otherwise)"
+	}
+	return "; make such columns numbers to be certain"
 }

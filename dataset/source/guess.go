@@ -57,12 +57,6 @@ func (g *guesser) open(sample []sampled, notNumeric []int) error {
 	if err := g.opts.check(g.names); err != nil {
 		return err
 	}
-	words := make([]bool, len(g.names))
-	for _, j := range notNumeric {
-		if j < len(words) {
-			words[j] = true
-		}
-	}
 	if g.header && len(body) > 1 && g.areUnits(body) {
 		for _, field := range body[0].fields {
 			g.style.Units = append(g.style.Units, string(field))
@@ -70,10 +64,7 @@ func (g *guesser) open(sample []sampled, notNumeric []int) error {
 		g.notes = append(g.notes, fmt.Sprintf("line %d has the units of the columns and is not a row", body[0].line))
 		body = body[1:]
 	}
-	g.sinks = make([]sink, len(g.names))
-	for j := range g.names {
-		g.sinks[j] = g.sinkFor(j, !words[j] && g.numericIn(body, j))
-	}
+	g.makeSinks(body, notNumeric)
 	for _, s := range body {
 		if err := g.checkBlank(s.record); err != nil {
 			return err
@@ -119,6 +110,14 @@ func (g *guesser) nameColumns(first sampled) error {
 		g.names = append(g.names, name)
 	}
 	return nil
+}
+
+// makeSinks decides on the kinds of the columns. Those that turned out not to be numeric are words.
+func (g *guesser) makeSinks(sample []sampled, notNumeric []int) {
+	g.sinks = make([]sink, len(g.names))
+	for j := range g.names {
+		g.sinks[j] = g.sinkFor(j, !slices.Contains(notNumeric, j) && g.numericIn(sample, j))
+	}
 }
 
 func (g *guesser) sinkFor(j int, numeric bool) sink {
@@ -273,7 +272,7 @@ func (g *guesser) finish() (*dataset.Table, error) {
 		if !ok || numbers == nil || numbers.cells == nil {
 			continue
 		}
-		warnings, notes := numbers.cells.remarks(g.names[j], numbers.label)
+		warnings, notes := numbers.cells.remarks(g.names[j], numbers.label, g.opts.setting)
 		o.Warnings, o.Notes = append(o.Warnings, warnings...), append(o.Notes, notes...)
 		if c := g.marksOf(numbers, t); c != nil {
 			marks = append(marks, c)
@@ -330,7 +329,10 @@ func (g *guesser) settle() error {
 				e.Detail += fmt.Sprintf(" (id %s)", ids.Format(found.by[found.list[0]].rows[0]))
 			} else if found.total > 1 {
 				e.Detail = found.with(ids)
-				e.Advice = "correct them, or leave them empty if they are missing; --missing-marks names words that mean that"
+				e.Advice = "correct them, or leave them empty if they are missing"
+				if marks := g.opts.setting("Missing", ""); marks != "" {
+					e.Advice += "; " + marks + " names words that mean that"
+				}
 			}
 			wrong = append(wrong, e)
 		case !numbers.cells.isNumeric(numbers.into):

@@ -31,7 +31,8 @@ type input struct {
 // record is a piece of text with the line on which it starts.
 type record struct {
 	text  []byte
-	line  int
+	line  int // from 1; 0 where the table has no lines
+	row   int // of a table without lines, from 1; 0 elsewhere
 	blank int // a blank line that was skipped before it, 0 for none
 }
 

@@ -61,6 +61,10 @@ type Options struct {
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
+	// Setting, unless nil, is what messages call an option with a value, as in censored="drop" for the field
+	// Censored; empty means that the user cannot set it. The fields are Missing, Censored, Decimal and, for a kind of a
+	// column, Categorical. Nil means the flags of the command line.
+	Setting func(field, value string) string
 	// Choice drops rows while a text file is read; nil keeps all.
 	Choice *Choice
 	// Array names the array, or the sheet of a workbook, to read in a file with
@@ -89,6 +93,27 @@ func (o Options) kind(name string) (dataset.Kind, bool) {
 		}
 	}
 	return kind, declared
+}
+
+// flags are those of the command line that messages name.
+var flags = map[string]string{"Missing": "--missing-marks", "Categorical": "--categorical", "Censored": "--censored", "Decimal": "--decimal"}
+
+// setting is what messages call an option, with a value unless that is empty.
+func (o Options) setting(field, value string) string {
+	switch {
+	case o.Setting != nil:
+		return o.Setting(field, value)
+	case value == "":
+		return flags[field]
+	}
+	return flags[field] + " " + words.Argument(value)
+}
+
+// WithLabels returns the options with columns of labels, which are numbers. A table may lack them.
+func (o Options) WithLabels(columns []string) Options {
+	o.Label = func(column string) bool { return slices.Contains(columns, column) }
+	o.KindOf = func(column string) (dataset.Kind, bool) { return dataset.KindNumeric, o.Label(column) }
+	return o
 }
 
 // Header determines whether a CSV file starts with the names of its columns.

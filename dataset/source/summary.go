@@ -39,7 +39,7 @@ func (g *guesser) totals() []string {
 		}
 		names := make([]string, found)
 		for i := range names {
-			names[i] = fmt.Sprintf("%q (line %d)", c.Format(row+i), g.lines.Of(row+i))
+			names[i] = fmt.Sprintf("%q (%s)", c.Format(row+i), g.place(row+i))
 		}
 		what := "at the end look like totals, but are taken as rows; remove those that are no rows"
 		if found == 1 {
@@ -48,6 +48,14 @@ func (g *guesser) totals() []string {
 		return []string{words.List(names) + " " + what}
 	}
 	return nil
+}
+
+// place is what messages call a row.
+func (g *guesser) place(row int) string {
+	if line := g.lines.Of(row); line > 0 {
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("row %d from 0", row)
 }
 
 // firstColumn returns the first column that is read; nil if there is none.

@@ -56,7 +56,7 @@ type spellings struct {
 
 type spelling struct {
 	count int
-	lines []int // the first few
+	lines []int // the first few; 0 where the table has no lines
 	rows  []int // these, from 0
 }
 
@@ -103,20 +103,25 @@ func (s *spellings) with(ids dataset.Column) string {
 }
 
 func (s *spelling) String() string {
-	lines := make([]string, len(s.lines))
-	for i, line := range s.lines {
-		lines[i] = fmt.Sprint(line)
+	what, numbers, base := "line", s.lines, ""
+	if s.lines[0] == 0 {
+		what, numbers, base = "row", s.rows, " from 0"
 	}
-	if s.count > len(lines) {
-		lines = append(lines, "…")
+	places := make([]string, len(numbers))
+	for i, number := range numbers {
+		places[i] = fmt.Sprint(number)
 	}
+	if s.count > len(places) {
+		places = append(places, "…")
+	}
+	list := strings.Join(places, ", ") + base
 	switch {
 	case s.count == 1:
-		return "line " + lines[0]
-	case s.count == len(s.lines):
-		return "lines " + strings.Join(lines, ", ")
+		return what + " " + list
+	case s.count == len(numbers):
+		return what + "s " + list
 	}
-	return fmt.Sprintf("%d times: lines %s", s.count, strings.Join(lines, ", "))
+	return fmt.Sprintf("%d times: %ss %s", s.count, what, list)
 }
 
 // ids names the first few rows by a column, unless that is nil.
@@ -150,7 +155,7 @@ func (t *tally) number(n *numerals, field []byte, rec record, row int) float64 {
 	switch c.kind {
 	case otherCell:
 		if t.words.total == 0 {
-			t.first = record{line: rec.line}
+			t.first = record{line: rec.line, row: rec.row}
 		}
 		t.words.add(field, rec.line, row)
 		return math.NaN()
@@ -238,12 +243,16 @@ func (t *tally) isNumeric(c *dataset.Numeric) bool {
 	return middle < 2 || most < middle
 }
 
-// remarks are what people should know about the cells of a column.
-func (t *tally) remarks(name string, label bool) (warnings, notes []string) {
+// remarks are what people should know about the cells of a column, given what messages call options.
+func (t *tally) remarks(name string, label bool, setting func(field, value string) string) (warnings, notes []string) {
 	of := fmt.Sprintf("column %q", name)
 	if t.words.total > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; correct such cells, or confirm them with --missing-marks %s; --categorical %s makes it a column of categories",
-			of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, words.Argument(strings.Join(t.words.list[:min(3, len(t.words.list))], ",")), words.Argument(name)))
+		advice := "correct such cells, or make them empty if they are missing"
+		if marks := setting("Missing", strings.Join(t.words.list[:min(3, len(t.words.list))], ",")); marks != "" {
+			advice = "correct such cells, or confirm them with " + marks
+		}
+		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s; %s makes it a column of categories",
+			of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, advice, setting("Categorical", name)))
 	}
 	if t.limits.total > 0 {
 		text := fmt.Sprintf("%s: %s beyond a limit: %v; ", of, words.Count(t.limits.total, "value is", "values are"), &t.limits)
@@ -255,9 +264,9 @@ func (t *tally) remarks(name string, label bool) (warnings, notes []string) {
 		case t.censored == CensoredDrop:
 			text += "taken as missing"
 		case label:
-			text += limit + "; --censored drop makes such labels missing"
+			text += limit + "; " + setting("Censored", "drop") + " makes such labels missing"
 		default:
-			text += fmt.Sprintf(limit+", and column %q marks them; --censored drop makes them missing", dataset.CensoredColumn(name))
+			text += fmt.Sprintf("%s, and column %q marks them; %s makes them missing", limit, dataset.CensoredColumn(name), setting("Censored", "drop"))
 		}
 		warnings = append(warnings, text)
 	}
@@ -298,7 +307,7 @@ func PlainNumbers(c dataset.Column, opts Options, origin dataset.Origin) (plain 
 			continue
 		}
 		before := t.words.total
-		v := t.number(&n, []byte(text), record{line: row}, row)
+		v := t.number(&n, []byte(text), record{line: origin.Lines.Of(row)}, row)
 		switch {
 		case t.words.total > before:
 			plain.Append([]byte(text))
@@ -310,7 +319,7 @@ func PlainNumbers(c dataset.Column, opts Options, origin dataset.Origin) (plain 
 	}
 	if t.limits.total > 0 {
 		t.words, t.marks = spellings{}, spellings{}
-		warnings, _ = t.remarks(c.Name(), true)
+		warnings, _ = t.remarks(c.Name(), true, opts.setting)
 	}
 	return plain, warnings
 }

@@ -266,6 +266,29 @@ def test_wrong_labels(places, kind, columns):
         campaign.retire(["s001", "nobody"])
 
 
+@pytest.mark.parametrize("kind", STORES)
+def test_text_is_read_as_in_files(places, kind):
+    text, numbers = ({"name": [f"s{i}" for i in range(40)], "x": x, "y": y} for x, y in (
+        ([f"{i % 7},5" if i % 9 else "<0,5" for i in range(40)], [f"{i},25" if i % 2 else None for i in range(40)]),
+        ([i % 7 + 0.5 if i % 9 else 0.5 for i in range(40)], [i + 0.25 if i % 2 else None for i in range(40)]),
+    ))  # fmt: skip
+    numbers["x censored"] = [0.0 if i % 9 else -1.0 for i in range(40)]
+    asked = []
+    for table in (text, numbers):
+        campaign = places.new(kind, table, "y", id="name", **QUICK)
+        campaign.add({name: [f"{v}b" if name == "name" else v for v in column] for name, column in table.items()})
+        asked.append((campaign.status().labelled, campaign.ask(6).ids.tolist()))
+    assert asked[0] == asked[1] and asked[0][0] == 40
+    campaign = places.new(kind, text, "y", id="name", censored="drop", **QUICK)
+    assert [*campaign.status().inputs] == ["x"]
+    told = {"name": ["s0", "s2", "s4", "s6", "s8"], "y": ["1.024,5", "n.d.", "<0,5", 7.5, "12,5 g"]}
+    assert campaign.tell(told, accept=True).ids.tolist() == ["s0", "s4", "s6", "s8"]
+    assert campaign.tell(["s0", "s4", "s8"], [1024.5, 0.5, 12.5]).known == 3
+    assert campaign.tell(["s10", "s12"], ["<0,5", "3,5"], censored="drop", accept=True).ids.tolist() == ["s12"]
+    with pytest.raises(nextbatch.RowsError, match="row 1, id 's16': y: 'lost' is not a number"):
+        campaign.tell(["s14", "s16"], ["1,5", "lost"])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("do", "message"),

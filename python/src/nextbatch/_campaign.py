@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _tables
+from . import _tables, _worker
 from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, own_name, status_from, time_of, waiting_from
 from ._errors import DataError, RequestError, RowsError
 from ._progress import reporter
@@ -77,6 +77,7 @@ class Campaign:
         *,
         labels: Any = None,
         id: str | None = None,
+        censored: str | None = None,
         token: str | None = None,
         person: str | None = None,
         request: str | None = None,
@@ -90,7 +91,8 @@ class Campaign:
         where, token, person
             As for `Campaign`. A file that does not exist is created.
         rows : array or DataFrame
-            The rows: an array of numbers, a frame of pandas or polars, or a dictionary of columns.
+            The rows: an array of numbers, a frame of pandas or polars, or a dictionary of columns. Columns of text
+            are read as those of a file, as in `nextbatch.select`.
         target : str or list of str
             The names of the targets. Columns of these names hold labels; NaN means none.
         name : str, optional
@@ -101,6 +103,8 @@ class Campaign:
         id : str, optional
             The column that names the rows. Without it, the index of a pandas frame does, or else their
             number, from 0.
+        censored : {"limit", "drop"}, optional
+            What to do about numbers such as ``"<0.5"`` in columns of text, as in `nextbatch.select`.
         request : str, optional
             The id of this request, as for `ask`.
         learner : {"auto", "network", "gp", "trees"}
@@ -133,10 +137,12 @@ class Campaign:
             settings["categorical"] = list(dict.fromkeys([*settings.get("categorical", ()), *table.categorical]))
         if table.matrix_names and "keep" not in settings:
             settings["keep"] = table.matrix_names
-        body = {"id": id or "", "targets": targets, "settings": _changed({}, {"learner": learner, **settings})}
+        body = {"id": id or "", "targets": targets, "settings": _changed({}, {"learner": learner, **settings}), "censored": censored}
         made = cls.__new__(cls)
         made._transport = transport
-        made._about = status_from(transport.call("new", body, request=_key(request), table=table))
+        answer = transport.call("new", body, request=_key(request), table=table)
+        made._about = status_from(answer)
+        warn(answer["warnings"])
         return made
 
     def __repr__(self) -> str:
@@ -241,6 +247,7 @@ class Campaign:
         again: bool = False,
         correct: bool = False,
         accept: bool = False,
+        censored: str | None = None,
         request: str | None = None,
     ) -> Told:
         """Tell the labels of rows.
@@ -267,6 +274,9 @@ class Campaign:
             Take the labels as they are. Otherwise a label that is far from what was expected, as after a slip of
             the decimal point, waits for a second look: it is stored, but counts once it is confirmed or
             corrected. `Told.waiting` lists such labels.
+        censored : {"limit", "drop"}, optional
+            Labels may be text, such as ``"12,5"``, ``"n.d."`` or ``"<0.5"``, which are read as in a file. This says
+            whether the last one is the limit, the default, or missing.
         request : str, optional
             The id of this request, as for `ask`.
 
@@ -292,7 +302,7 @@ class Campaign:
         """
         if again and correct:
             raise RequestError("again adds a measurement and correct replaces it: use one of them")
-        lines, rows, faults = self._entries(labels, values)
+        lines, rows, faults = self._entries(labels, values, censored)
         if faults and not partial:
             raise RowsError(faults)
         wrong = [Wrong(f["line"], f["id"], f["reason"]) for f in faults]
@@ -308,9 +318,10 @@ class Campaign:
         waiting = waiting_from(answer["waiting"], self._about.id_column)
         return Told(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"], answer["known"], wrong, waiting)
 
-    def _entries(self, labels: Any, values: Any) -> tuple[list[int], list[Body], list[Body]]:
+    def _entries(self, labels: Any, values: Any, censored: str | None) -> tuple[list[int], list[Body], list[Body]]:
         """Return the rows that have a label, with their places, and what is wrong with others."""
         ids, columns = self._labels(labels, values)
+        columns = self._read(columns, labels if values is None else {}, censored)
         numbers = self._replicates(labels, len(ids))
         lines, rows, faults = [], [], []
         for line, name in enumerate(ids):
@@ -336,7 +347,9 @@ class Campaign:
         about = self._about
         if values is not None:
             ids = _texts(labels)
-            array = np.asarray(values, object) if _is_objects(values) else _tables.labels_of(values, "values", len(ids))
+            array = _tables.texts_among(values)
+            if array is None:
+                array = np.asarray(values, object) if _is_objects(values) else _tables.labels_of(values, "values", len(ids))
             array = array.reshape(len(ids), -1) if len(array) == len(ids) else array
             if array.shape != (len(ids), len(about.targets)):
                 raise DataError(f"values has the shape {np.shape(values)} for {len(ids)} ids and the targets {', '.join(about.targets)}")
@@ -360,6 +373,30 @@ class Campaign:
             if len(column) != len(ids):
                 raise DataError(f"labels: column {target!r} has {len(column)} rows where others have {len(ids)}")
         return ids, columns
+
+    def _read(self, columns: dict[str, list[Any]], beside: Any, censored: str | None) -> dict[str, list[Any]]:
+        """Return columns of labels with numbers in place of texts, as far as these are such.
+
+        Columns of text beside them tell how numbers are written.
+        """
+        if not any(isinstance(v, str) for column in columns.values() for v in column):
+            return columns
+        names = {str(name): name for name in (beside if isinstance(beside, Mapping) else beside.columns)}
+        others = {name: beside[names[name]] for name in self._about.inputs if name in names}
+        texts = {target: [v if isinstance(v, str) else None for v in column] for target, column in columns.items()}
+        table = _tables.table_of({**others, **texts}, "labels")
+        table.columns = [c for c in table.columns if c["kind"] == "cells"]
+        told = [target for target in columns if target in table.names()]
+        arrays: list[Any] = []
+        body = {"table": table.pack(arrays), "y": told, "partial": True, "censored": censored}
+        answer, numbers = _worker.call("labels", body, arrays)
+        warn(answer["warnings"])
+        wrong = {(one["column"], one["row"]) for one in answer["wrong"]}
+        read = {**columns}
+        for target, values in zip(told, numbers, strict=True):
+            cells = enumerate(zip(columns[target], values.tolist(), strict=True))
+            read[target] = [number if isinstance(cell, str) and (target, row) not in wrong else cell for row, (cell, number) in cells]
+        return read
 
     def _replicates(self, labels: Any, rows: int) -> list[int]:
         """Return the numbers of measurements in a frame with a column replicate; none without one."""
@@ -460,12 +497,12 @@ class Campaign:
         """
         return self._change("retire", {"ids": _texts(ids), "reason": reason}, request)
 
-    def add(self, rows: Any, *, labels: Any = None, request: str | None = None) -> Added:
+    def add(self, rows: Any, *, labels: Any = None, censored: str | None = None, request: str | None = None) -> Added:
         """Add rows, which have the columns of the campaign and new ids.
 
         Parameters
         ----------
-        rows, labels
+        rows, labels, censored
             As for `new`.
         request : str, optional
             The id of this request, as for `ask`.
@@ -491,7 +528,8 @@ class Campaign:
                 raise DataError(f"rows has no column {about.id_column!r} with the ids; its columns are {', '.join(table.names())}")
         if labels is not None:
             _add_labels(table, about.targets, labels)
-        answer = self._transport.call("add", {}, request=_key(request), table=table)
+        answer = self._transport.call("add", {"censored": censored}, request=_key(request), table=table)
+        warn(answer["warnings"])
         return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"], waiting_from(answer["waiting"], about.id_column))
 
     def undo(self, event: int, reason: str = "", *, request: str | None = None) -> Changed:
@@ -690,11 +728,11 @@ def _name_by_index(table: Table) -> str | None:
 
 
 def _add_labels(table: Table, targets: list[str], labels: Any) -> None:
-    array = _tables.labels_of(labels, "labels", table.rows)
-    if array.shape[1] != len(targets):
-        raise DataError(f"labels has {array.shape[1]} columns for the targets {', '.join(targets)}")
-    for k, target in enumerate(targets):
-        table.add({"name": target, "kind": "numeric", "arrays": [np.ascontiguousarray(array[:, k])]})
+    columns = _tables.label_columns(labels, "labels", table.rows)
+    if len(columns) != len(targets):
+        raise DataError(f"labels has {len(columns)} columns for the targets {', '.join(targets)}")
+    for target, column in zip(targets, columns, strict=True):
+        table.add({**column, "name": target})
 
 
 def _is_array(rows: Any) -> bool:

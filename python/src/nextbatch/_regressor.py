@@ -16,10 +16,10 @@ except ImportError as error:
     raise ImportError("nextbatch.Regressor needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
 from . import _learners, _tables, _worker
-from ._errors import RequestError
+from ._errors import DataError, RequestError
 from ._progress import reporter
 from ._seed import drawn
-from ._select import ProgressArgument, add_labels, network, warn
+from ._select import ProgressArgument, add_labels, network, numbers_in, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     By default a Gaussian process, trees and networks are cross-fitted on the rows and blended. Inputs
     are standardised, and every choice is made on held-out rows, so there is nothing to scale or to
     tune beforehand. Frames are taken as `nextbatch.select` takes them: columns of words become
-    categories, dates become numbers and cycles, and gaps are imputed.
+    categories, dates become numbers and cycles, gaps are imputed, and numbers that are text are read as in files.
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         the fit, and NaN is predicted for them.
     seed : int, optional
         Another name of `random_state`.
+    censored : {"limit", "drop"}, optional
+        What to do about numbers such as ``"<0.5"`` in columns of text, as in `nextbatch.select`.
 
     Attributes
     ----------
@@ -123,6 +125,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         keep: Sequence[str] = (),
         missing: str | None = None,
         seed: int | None = None,
+        censored: str | None = None,
     ) -> None:
         self.hidden = hidden
         self.activation = activation
@@ -139,6 +142,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.keep = keep
         self.missing = missing
         self.seed = seed
+        self.censored = censored
 
     def fit(self, X: Any, y: Any) -> Regressor:
         """Fit the model.
@@ -148,7 +152,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X : array or DataFrame of shape (rows, inputs)
             The inputs. A frame may have columns of words, dates and gaps; a sparse matrix is made dense.
         y : array of shape (rows,) or (rows, targets)
-            The labels.
+            The labels. Those that are text are read as in a file.
 
         Returns
         -------
@@ -164,11 +168,12 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.n_features_in_, model.valid_rmse_.shape
         (1, (1,))
         """
-        X, y = self._checked(X, y)
+        texts = _tables.texts_among(y)
+        X, y = self._checked(X, y if texts is None else self._numbers(X, y, texts))
         seed = drawn(self.seed, self.random_state)
         table = _tables.table_of(X, "X")
         names = table.names()
-        y_names = add_labels(table, y, [table])
+        y_names = add_labels(table, y if texts is None else texts, [table])
         sent: list[npt.NDArray[Any]] = []
         body = {
             **network(self.hidden, self.activation, self.epochs, self.ensemble), **self._about(table), "table": table.pack(sent), "y": y_names,
@@ -208,13 +213,24 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_consistent_length(X, y)
         return X, y
 
+    def _numbers(self, X: Any, y: Any, texts: npt.NDArray[Any]) -> Floats:
+        """Return labels that are text as numbers."""
+        _tables.same_rows(X, y, "X")
+        table = _tables.table_of(X, "X")
+        numbers = numbers_in(table, add_labels(table, texts, [table]), self.censored)
+        without = np.flatnonzero(np.isnan(numbers).any(axis=1))
+        if len(without):
+            rows = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
+            raise DataError(f"y has rows without a label, {rows} (from 0), where it is empty, such as 'n.d.', or dropped as censored; leave these rows out")
+        return numbers if texts.ndim > 1 else numbers[:, 0]
+
     def _finite(self) -> bool | str:
         """Return whether arrays may have gaps, as scikit-learn takes it: not if the user's own learners get them."""
         return True if self.learners else "allow-nan"
 
     def _about(self, table: _tables.Table) -> dict[str, Any]:
         """Return how the columns of a table are read, as the worker takes it."""
-        return {"categorical": list(dict.fromkeys([*self.categorical, *table.categorical])), "missing": self.missing}
+        return {"categorical": list(dict.fromkeys([*self.categorical, *table.categorical])), "missing": self.missing, "censored": self.censored}
 
     def _fit_own(self, X: Any, y: Floats, seed: int, report: _worker.Progress | None) -> list[_learners.Own]:
         """Fit the user's own learners; with too few rows for any, the worker says so."""

@@ -37,6 +37,7 @@ def select(
     categorical: Sequence[str] = (),
     keep: Sequence[str] = (),
     missing: str | None = None,
+    censored: str | None = None,
     target: Any = None,
     cost: str | None = None,
     budget: float | None = None,
@@ -77,11 +78,14 @@ def select(
     ----------
     labelled : array, tensor or DataFrame
         The labelled rows. An array, a sparse matrix or a PyTorch tensor has numbers; a frame of pandas or
-        polars, or a dictionary of columns, may also have columns of categories and dates. Without `pool`,
-        it holds the candidates, too. For a start without labels give ``pool[:0]``, with ``[]`` as `y`.
+        polars, or a dictionary of columns, may also have columns of categories and dates, and columns of text
+        are read as those of a file: as numbers, whether they are written ``"12.5"``, ``"12,5"`` or ``"12,5 °C"``,
+        with marks of missing values such as ``"n.d."``, or else as categories. Without `pool`, it holds the
+        candidates, too. For a start without labels give ``pool[:0]``, with ``[]`` as `y`.
     y : array, str or list of str
         The label of each of these rows, or the name of the column with the labels. NaN means that
-        a row has none. For several targets, an array with a column for each, or a list of names.
+        a row has none. For several targets, an array with a column for each, or a list of names. Labels that
+        are text are read as in a file.
     pool : array, tensor or DataFrame, optional
         The candidates. Without it, they are the rows of `labelled` that have no label.
     n : int
@@ -97,12 +101,15 @@ def select(
         The column that names the rows. Without it, the index of a pandas frame does, or else their
         number, from 0.
     categorical : list of str
-        Columns of numbers that are categories.
+        Columns of numbers that are categories. A column of dtype category always is.
     keep : list of str
         Columns of a frame to use even if they look like row numbers.
     missing : {"impute", "drop", "refuse"}, optional
         What to do about missing inputs: replace them by the median and mark them, which is the
         default, drop their rows, or raise an exception.
+    censored : {"limit", "drop"}, optional
+        What to do about numbers of which only a limit is known, such as ``"<0.5"`` in a column of text: take the
+        limit and mark them in an input of its own, which is the default, or make them missing. Labels get no mark.
     target : array, tensor or DataFrame, optional
         Rows of the distribution that the model will be used on, if that is not the one of the pool.
     cost, budget, cost_aware : str, float, bool
@@ -202,7 +209,7 @@ def select(
         "learner": learner, **network(hidden, activation, epochs, ensemble),
         "y": y_names, "weights": None if weights is None else [float(w) for w in weights], "id": id_name or "", "random_column": random_column or "",
         "categorical": list(dict.fromkeys([*categorical, *(c for t in tables for c in t.categorical)])),
-        "keep": list(keep) or train.matrix_names, "missing": missing,
+        "keep": list(keep) or train.matrix_names, "missing": missing, "censored": censored,
         "cost": cost or "", "budget": None if budget is None else float(budget), "cost_aware": bool(cost_aware),
         "group": group or "", "per_group": per_group or 0, "group_input": bool(group_input),
         "min_per_group": min_per_group or 0, "at_most_groups": at_most_groups or 0, "same": texts_of(same), "runs": runs or 0,
@@ -218,7 +225,7 @@ def select(
     with reporter(progress) as report:
         if learners:
             not_inputs = [*y_names, id or "", cost or "", random_column or "", "" if group_input else group or ""]
-            body["learners"] = _own_learners(learners, labelled, _labels_in(train, y_names), pool, not_inputs, seed, report, arrays)
+            body["learners"] = _own_learners(learners, labelled, numbers_in(train, y_names, censored), pool, not_inputs, seed, report, arrays)
         return _ask("select", body, arrays, report, source, ids)
 
 
@@ -361,23 +368,27 @@ def add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
         return list(names)
     if y is None:
         raise RequestError("give y: the labels, or the name of their column")
-    labels = _tables.labels_of(y, "y", train.rows)
-    own = [str(getattr(y, "name", None) or "y")] if labels.shape[1] == 1 else [f"y{k}" for k in range(labels.shape[1])]
+    columns = _tables.label_columns(y, "y", train.rows)
+    own = [str(getattr(y, "name", None) or "y")] if len(columns) == 1 else [f"y{k}" for k in range(len(columns))]
     taken = {column for t in tables for column in t.names()}
     for k, name in enumerate(own):
         while name in taken:
             name = "_" + name
         own[k] = name
-        train.add({"name": name, "kind": "numeric", "arrays": [np.ascontiguousarray(labels[:, k])]})
+        train.add({**columns[k], "name": name})
     return own
 
 
-def _labels_in(train: Table, names: list[str]) -> Floats:
-    """Return the labels in a table, with a column for each target."""
+def numbers_in(train: Table, names: list[str], censored: str | None) -> Floats:
+    """Return the labels in a table, with a column for each target. The worker reads those that are text."""
     columns = {c["name"]: c for c in train.columns}
     for name in names:
-        if columns[name]["kind"] != "numeric":
-            raise DataError(f"labelled: the labels in {name!r} are not numbers")
+        if columns[name]["kind"] not in ("numeric", "cells"):
+            raise DataError(f"{train.name}: the labels in {name!r} are not numbers")
+    if any(columns[name]["kind"] == "cells" for name in names):
+        arrays: list[Any] = []
+        _, numbers = _worker.call("labels", {"table": train.pack(arrays), "y": names, "censored": censored}, arrays)
+        return np.column_stack(numbers)
     return np.column_stack([np.asarray(columns[name]["arrays"][0], np.float64) for name in names])
 
 

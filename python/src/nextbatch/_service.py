@@ -59,7 +59,7 @@ class Service:
             case "status":
                 return self._status(body.get("stop"))
             case "add":
-                return self._upload(self._path("/rows"), {}, table, self._status(None)["settings"], request)
+                return self._add(body, request, table)
             case "ask":
                 return self._ask(body, request, report)
             case "predict":
@@ -72,17 +72,23 @@ class Service:
         if any("," in target for target in body["targets"]):
             raise RequestError("over HTTP, the name of a target cannot contain a comma")
         query = {"name": self.name, "target": ",".join(body["targets"]), **({"id": body["id"]} if body["id"] else {})}
-        self._upload("/v1/campaigns", query, table, body["settings"], request)
+        answer = self._upload("/v1/campaigns", query, table, body, request)
         if body["settings"]:
             self._change("settings", body, request + "-settings")
-        return self._status(None)
+        return {**self._status(None), "warnings": answer["warnings"]}
 
-    def _upload(self, path: str, query: dict[str, str], table: Table | None, settings: Body, request: str) -> Any:
+    def _add(self, body: Body, request: str, table: Table | None) -> Body:
+        about = self._status(None)
+        like = {"id": about.get("id_column", ""), "targets": about["targets"], "columns": about["columns"]}
+        return self._upload(self._path("/rows"), {}, table, {**body, **like}, request)
+
+    def _upload(self, path: str, query: dict[str, str], table: Table | None, how: Body, request: str) -> Body:
         """Send rows as a Parquet file, which the worker writes. It checks the settings before anything is sent."""
         assert table is not None
         arrays: list[Any] = []
-        _, files = _worker.call("campaign_encode", {"table": table.pack(arrays), "settings": settings}, arrays)
-        return self._send("POST", path, query={**query, "format": "parquet"}, data=files[0].tobytes(), key=request, bad=DataError)
+        about, files = _worker.call("campaign_encode", {"table": table.pack(arrays), **how}, arrays)
+        answer: Body = self._send("POST", path, query={**query, "format": "parquet"}, data=files[0].tobytes(), key=request, bad=DataError)
+        return {**answer, "warnings": about["warnings"]}
 
     def _status(self, stop: str | None) -> Body:
         if not self.name:

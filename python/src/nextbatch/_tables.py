@@ -110,7 +110,30 @@ def matrix_of(data: object, name: str) -> Array:
 def labels_of(data: object, name: str, rows: int) -> Array:
     """Return the labels of each row: one, or a few for several targets."""
     values = getattr(data, "to_numpy", None)
-    array = to_numpy(_without_none(values() if callable(values) else data), name)
+    return _by_target(to_numpy(_without_none(values() if callable(values) else data), name), name, rows)
+
+
+def label_columns(data: object, name: str, rows: int) -> list[dict[str, Any]]:
+    """Return the labels of each row as a column for each target, which has no name yet: of numbers, or of cells."""
+    texts = texts_among(data)
+    if texts is not None:
+        return [_cells("", column, name) for column in _by_target(texts, name, rows).T.tolist()]
+    labels = labels_of(data, name, rows)
+    return [{"name": "", "kind": "numeric", "arrays": [np.ascontiguousarray(column)]} for column in labels.T]
+
+
+def texts_among(labels: Any) -> Array | None:
+    """Return labels as Python objects if some of them are texts, and None otherwise."""
+    values = getattr(labels, "to_numpy", None)
+    data = values() if callable(values) else labels
+    if not isinstance(data, (list, tuple)) and getattr(getattr(data, "dtype", None), "kind", "") not in ("O", "U", "T"):
+        return None
+    array = np.asarray(data, object)
+    return array if any(isinstance(v, str) for v in array.flat) else None
+
+
+def _by_target(array: Array, name: str, rows: int) -> Array:
+    """Return labels with a column for each target."""
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise DataError(f"{name} has the shape {array.shape} where one number per row is expected, or a column for each target")
     if len(array) != rows:
@@ -221,7 +244,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _from_objects(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
-    """Return a column of Python objects: all words, all dates, all truth values or all numbers."""
+    """Return a column of Python objects: all dates, all truth values, all numbers, or cells as people type them."""
     present = [v for v in values if not is_missing(v)]
     if present and all(hasattr(v, "isoformat") for v in present):
         return _words(key, [None if is_missing(v) else v.isoformat() for v in _plain_dates(values)], where)
@@ -229,7 +252,23 @@ def _from_objects(key: str, values: Sequence[Any], where: str) -> dict[str, Any]
         return _words(key, [None if is_missing(v) else str(bool(v)) for v in values], where)
     if all(isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, bool) for v in present):
         return {"name": key, "kind": "numeric", "arrays": [np.array([np.nan if is_missing(v) else float(v) for v in values])]}
-    return _words(key, values, where)
+    return _cells(key, values, where)
+
+
+def _cells(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
+    """Return a column of text, and perhaps of numbers, which the worker reads as one of a file."""
+    levels: dict[str, int] = {}
+    codes = np.full(len(values), -1, np.int32)
+    stored = False
+    for row, value in enumerate(values):
+        if not isinstance(value, str):
+            if is_missing(value):
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+                raise _neither(where, row, value)
+            stored = True
+        codes[row] = levels.setdefault(str(value), len(levels))
+    return {"name": key, "kind": "cells", "levels": list(levels), "stored": stored, "arrays": [codes]}
 
 
 def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
@@ -242,29 +281,13 @@ def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
             continue
         first = type(value) if first is None else first
         if type(value) is not first or first not in (str, int, float, bool):
-            raise _mixed(values, where)
+            raise _neither(where, row, value)
         codes[row] = levels.setdefault(value, len(levels))
     return {"name": key, "kind": "categorical", "levels": [str(v) for v in levels], "arrays": [codes]}
 
 
-def _mixed(values: Sequence[Any], where: str) -> DataError:
-    """Say which values keep a column from being one of numbers or of words."""
-    words: dict[str, list[int]] = {}
-    others = []
-    for row, value in enumerate(values):
-        if isinstance(value, str):
-            words.setdefault(value, []).append(row)
-        elif not is_missing(value):
-            others.append(row)
-    numbers = all(isinstance(values[row], (int, float, np.number)) for row in others)
-    if not numbers or sum(len(rows) for rows in words.values()) >= len(others):
-        row = others[0]
-        return DataError(f"{where} is neither numbers nor words: row {row} (from 0) is a {type(values[row]).__name__}, {values[row]!r}")
-    listed = [f"{word!r} ({'row' if len(rows) == 1 else 'rows'} {', '.join(map(str, rows[:3]))}{', …' if len(rows) > 3 else ''})" for word, rows in words.items()]
-    return DataError(
-        f"{where} has words among its numbers: {', '.join(listed[:8])}{', …' if len(listed) > 8 else ''}, counted from 0; "
-        'if they mean missing values, make them NaN, as pandas.to_numeric(…, errors="coerce") does'
-    )
+def _neither(where: str, row: int, value: Any) -> DataError:
+    return DataError(f"{where} is neither numbers nor words: row {row} (from 0) is a {type(value).__name__}, {value!r}")
 
 
 def text_column(key: str, values: Any) -> dict[str, Any]:
