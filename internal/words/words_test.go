@@ -107,4 +107,7 @@ func TestMarkedIn(t *testing.T) {
 	if MarkedIn(text, 0) != text {
 		t.Error("a point has become another mark")
 	}
+	if got := MarkedIn("the 0.5*ll of A1.5 and 7 is 1.5; A1.5 is 7.25", ',', "", "7", "A1.5", "0.5*ll"); got != "the 0.5*ll of A1.5 and 7 is 1,5; A1.5 is 7,25" {
+		t.Errorf("%s", got)
+	}
 }
