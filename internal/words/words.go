@@ -214,6 +214,14 @@ func grouped(text string) string {
 	return whole
 }
 
+// Share writes a share as a fraction, where it is one of a whole number: 1/8, and 0.3.
+func Share(share float64) string {
+	if under := 1 / share; share > 0 && share < 1 && under == math.Trunc(under) {
+		return fmt.Sprintf("1/%.0f", under)
+	}
+	return fmt.Sprint(share)
+}
+
 // Range writes the limits of a range with as many digits as its width deserves: 58,000
 // and 83,000.
 func Range(low, high float64) (string, string) {
