@@ -330,7 +330,7 @@ func (g *guesser) settle() error {
 				e.Detail += fmt.Sprintf(" (id %s)", ids.Format(found.by[found.list[0]].rows[0]))
 			} else if found.total > 1 {
 				e.Detail = found.with(ids)
-				e.Advice = "correct them, or leave them empty if they are missing; --missing-marks names words that mean that"
+				e.Advice = "correct them, or leave them empty if they are missing; name words that mean that with --missing-marks"
 			}
 			wrong = append(wrong, e)
 		case !numbers.cells.isNumeric(numbers.into):
