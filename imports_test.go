@@ -124,7 +124,7 @@ var table = map[string]rule{
 	"kept":                             {may: []string{"matrix", "kernel", "spec", "forecast", "internal/footprint"}},
 	"compose":                          {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection", "selection/place", "spec", "kept", "internal/rowfile"}},
 	root:                               {may: []string{"matrix", "dataset", "conformal", "plausible", "plate", "learner", "network", "kernel", "selection", "selection/place", "spec", "tables", "forecast", "explain", "kept", "compose", "internal/linalg", "internal/rng", "internal/footprint", "internal/words", "internal/rowfile"}},
-	"campaign":                         {may: []string{root, "plate", "spec", "matrix", "dataset", "dataset/source", "conformal", "plausible", "learner", "network", "tables", "forecast", "kept", "internal/rng", "internal/stats", "internal/words"}},
+	"campaign":                         {may: []string{root, "plate", "selection", "spec", "matrix", "dataset", "dataset/source", "conformal", "plausible", "learner", "network", "tables", "forecast", "kept", "internal/rng", "internal/stats", "internal/words"}},
 	"campaign/sqlite":                  {may: []string{"campaign", "internal/sqlitefile"}},
 	"campaign/postgres":                {may: []string{"campaign", "internal/postgresdb"}},
 	"campaign/storetest":               {may: []string{root, "campaign"}},

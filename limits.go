@@ -303,9 +303,10 @@ func (p *Plan) setCosts(c *selection.Constraints) error {
 	}
 	c.PerCost = r.PerCost
 	if r.Budget != nil {
-		if c.Budget = *r.Budget - p.repeated; c.Budget < 0 {
-			return refuse("%s is %.12g, and the labelled rows that %s measures again cost %.12g", r.named("Budget"), *r.Budget, r.named("ReplicateShare"), p.repeated)
+		if !selection.Within(p.repeated.Sum(), *r.Budget) {
+			return refuse("%s is %.12g, and the labelled rows that %s measures again cost %.12g", r.named("Budget"), *r.Budget, r.limitText("ReplicateShare"), p.repeated.Sum())
 		}
+		c.Budget = selection.Left(*r.Budget, p.repeated.Sum())
 	} else {
 		for _, v := range c.Cost {
 			c.Budget += v // it never ends the batch
@@ -410,16 +411,24 @@ func (p *Plan) warnOfEmptyGroups(known map[string]int) {
 	}
 }
 
+// repeatedText is what measurements of labelled rows cost beside others, if there are any.
+func (p *Plan) repeatedText() string {
+	if p.repeated.Sum() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and the labelled rows that %s measures again %.12g", p.request.limitText("ReplicateShare"), p.repeated.Sum())
+}
+
 // checkMust rejects rows of Must that together exceed the budget or the limit of a
 // group.
 func (p *Plan) checkMust() error {
 	r, c := &p.request, &p.problem.Constraints
 	if n := c.Affordable(c.Require); n < len(c.Require) {
-		cost := 0.0
+		var cost selection.Costs
 		for _, row := range c.Require[:n+1] {
-			cost += c.Cost[row]
+			cost.Add(c.Cost[row])
 		}
-		return refuse("%s: with row %q the rows cost %.12g, but %s is %.12g", r.named("Must"), r.Must[n], cost, r.named("Budget"), c.Budget)
+		return refuse("%s: with row %q the rows cost %.12g%s, but %s is %.12g", r.named("Must"), r.Must[n], cost.Sum(), p.repeatedText(), r.named("Budget"), *r.Budget)
 	}
 	inGroup := map[int]int{}
 	for i, row := range c.Require {

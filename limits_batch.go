@@ -50,7 +50,11 @@ func (l *Limits) check(r *Request) error {
 		return err
 	}
 	if rows := r.picks(); l.Runs > rows {
-		return refuse("%s is %d, but the batch has %s", r.named("Runs"), l.Runs, words.Count(rows, "row", "rows"))
+		of := ""
+		if l.measuresAgain() {
+			of = " (" + r.batchText(r.Batch) + ")"
+		}
+		return refuse("%s is %d, but the batch has %s%s", r.named("Runs"), l.Runs, words.Count(rows, "row", "rows"), of)
 	}
 	return nil
 }
@@ -147,7 +151,7 @@ func (p *Plan) undecided() error {
 	r, fields := &p.request, []string{}
 	for field, n := range map[string]int{"Same": 1, "Runs": r.Runs, "MinPerGroup": r.MinPerGroup, "PerGroup": r.PerGroup, "MaxGroups": r.MaxGroups} {
 		if n > 0 {
-			fields = append(fields, p.constraintText(field))
+			fields = append(fields, r.limitText(field))
 		}
 	}
 	slices.Sort(fields)
@@ -178,14 +182,45 @@ func (p *Plan) conflictError(fields []string) error {
 	return refuse("%s", text)
 }
 
-// constraintText is a constraint as the user has given it.
+// constraintText is a constraint of package selection as the user has given it.
 func (p *Plan) constraintText(field string) string {
 	r := &p.request
-	name := map[string]string{"Require": "Must"}[field]
-	if name == "" {
-		name = field
+	switch field {
+	case "Require":
+		return r.named("Must")
+	case "Budget":
+		if p.repeated.Sum() > 0 {
+			return fmt.Sprintf("%s with %s", r.limitText(field), r.limitText("ReplicateShare"))
+		}
+	case "Batch":
+		return r.batchText(max(p.Lines, p.Batch))
+	case "Exclude":
+		if len(r.Exclude) == 0 {
+			return "candidates that cannot be picked, by the warnings above,"
+		}
 	}
-	name = r.named(name)
+	return r.limitText(field)
+}
+
+// batchText is the size of a batch of so many measurements with what divides it into rows, as the user has given them.
+func (r *Request) batchText(lines int) string {
+	var with []string
+	if r.Replicates > 1 {
+		with = append(with, r.limitText("Replicates"))
+	}
+	if r.ReplicateShare > 0 {
+		with = append(with, r.limitText("ReplicateShare"))
+	}
+	text := fmt.Sprintf("%s %d", r.named("Batch"), lines)
+	if len(with) > 0 {
+		text += " with " + words.List(with)
+	}
+	return text
+}
+
+// limitText is a limit as the user has given it.
+func (r *Request) limitText(field string) string {
+	name := r.named(field)
 	switch field {
 	case "Same":
 		return name + " " + strings.Join(r.Same, ",")
@@ -199,12 +234,10 @@ func (p *Plan) constraintText(field string) string {
 		return fmt.Sprintf("%s %d", name, r.MaxGroups)
 	case "Budget":
 		return fmt.Sprintf("%s %.12g", name, *r.Budget)
-	case "Batch":
-		return fmt.Sprintf("%s %d", name, max(p.Lines, p.Batch))
-	case "Exclude":
-		if len(r.Exclude) == 0 {
-			return "candidates that cannot be picked, by the warnings above,"
-		}
+	case "Replicates":
+		return fmt.Sprintf("%s %d", name, r.Replicates)
+	case "ReplicateShare":
+		return name + " " + words.Share(r.ReplicateShare)
 	}
 	return name
 }

@@ -137,9 +137,17 @@ func TestConflictsAreNamed(t *testing.T) {
 		{0, nextbatch.Limits{Same: []string{"temperature"}, CostColumn: "hours", Budget: new(7.0)}, "Same needs Batch: a run has a number of rows"},
 		{8, nextbatch.Limits{Runs: 2}, "Runs needs Same: say what the rows of a run share"},
 		{8, nextbatch.Limits{MinPerGroup: 2}, "GroupColumn and MinPerGroup go together"},
-		{8, nextbatch.Limits{Same: []string{"temperature"}, ReplicateShare: 0.5}, "Same and ReplicateShare exclude each other: labelled rows have values of their own"},
+		{8, nextbatch.Limits{Same: []string{"temperature"}, ReplicateShare: 0.5}, "Same temperature and ReplicateShare 1/2 exclude each other: labelled rows have values of their own"},
 		{2, nextbatch.Limits{Same: []string{"temperature"}, Runs: 3}, "Runs is 3, but the batch has 2 rows"},
-		{6, nextbatch.Limits{Same: []string{"temperature"}, Runs: 3, Replicates: 3}, "Runs is 3, but the batch has 2 rows"},
+		{6, nextbatch.Limits{Same: []string{"temperature"}, Runs: 3, Replicates: 3}, "Runs is 3, but the batch has 2 rows (Batch 6 with Replicates 3)"},
+		{10, nextbatch.Limits{Replicates: 2, ReplicateShare: 0.3},
+			"Batch 10 is not a whole number of rows with Replicates 2 and ReplicateShare 0.3 (3 labelled rows once more): use 9 or 11"},
+		{16, nextbatch.Limits{ReplicateShare: 0.25, CostColumn: "hours", Budget: new(3.0)},
+			"Budget is 3, and the labelled rows that ReplicateShare 1/4 measures again cost 4"},
+		{16, nextbatch.Limits{GroupColumn: "material", MinPerGroup: 4, MaxGroups: 2, ReplicateShare: 0.25, CostColumn: "hours", Budget: new(5.0)},
+			"MinPerGroup 4 and Budget 5 with ReplicateShare 1/4 cannot both hold"},
+		{16, nextbatch.Limits{GroupColumn: "material", MinPerGroup: 4, Replicates: 2, ReplicateShare: 0.125},
+			"MinPerGroup 4 and Batch 16 with Replicates 2 and ReplicateShare 1/8 cannot both hold: 3 groups of 4 rows are 12 rows"},
 		{8, nextbatch.Limits{Same: []string{"temperature", "temperature"}}, `Same names column "temperature" twice`},
 		{8, nextbatch.Limits{Same: []string{"y"}}, `Same names column "y", whose values are the labels, which candidates do not have`},
 		{8, nextbatch.Limits{GroupColumn: "material"},
@@ -150,6 +158,10 @@ func TestConflictsAreNamed(t *testing.T) {
 		if !errors.As(err, &refused) || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}
+	}
+	many := furnace(t, 96, nextbatch.Limits{ReplicateShare: 0.125})
+	if _, err := many.Plan(t.Context()); err == nil || err.Error() != "ReplicateShare 1/8 of Batch 96 measures 12 labelled rows once more, but 10 can be" {
+		t.Error(err)
 	}
 	apart := furnace(t, 8, nextbatch.Limits{GroupColumn: "material"})
 	apart.Layout = plate.Layout{Plate: "4x6"}

@@ -50,12 +50,12 @@ type Plan struct {
 	Rows *tables.Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
 
 	request   Request
-	problem   Problem    // without models, and not scaled, before Train
-	poolRows  []int      // row i of the pool is this row of the input
-	openEnded bool       // the batch has as many rows as fit into the budget
-	shared    [][]string // the values of Same, by number
-	repeats   []int      // labelled rows that the batch measures once more, as rows of their table
-	repeated  float64    // what these cost
+	problem   Problem         // without models, and not scaled, before Train
+	poolRows  []int           // row i of the pool is this row of the input
+	openEnded bool            // the batch has as many rows as fit into the budget
+	shared    [][]string      // the values of Same, by number
+	repeats   []int           // labelled rows that the batch measures once more, as rows of their table
+	repeated  selection.Costs // what these cost
 	model     *learner.Model
 	networks  network.Ensemble // for the kernel, where the model is a blend that has too few
 	trained   bool

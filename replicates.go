@@ -24,7 +24,12 @@ func (l *Limits) replicates() int { return max(1, l.Replicates) }
 func (l *Limits) measuresAgain() bool { return l.Replicates > 1 || l.ReplicateShare > 0 }
 
 // repeats is how many labelled rows a batch measures once more.
-func (r *Request) repeats() int { return r.Limits.Repeats(r.Batch) }
+func (r *Request) repeats() int {
+	if r.Repeated != nil {
+		return r.Repeated.Rows
+	}
+	return r.Limits.Repeats(r.Batch)
+}
 
 // picks is how many rows are picked for so many measurements as the batch has.
 func (r *Request) picks() int { return (r.Batch - r.repeats()) / r.replicates() }
@@ -44,9 +49,9 @@ func (l *Limits) checkMeasurements(r *Request) error {
 	case l.ReplicateShare > 0 && r.Batch == 0:
 		return refuse("%s needs %s: it is a share of the batch", r.named("ReplicateShare"), r.named("Batch"))
 	case l.ReplicateShare > 0 && len(l.Same) > 0:
-		return refuse("%s and %s exclude each other: labelled rows have values of their own", r.named("Same"), r.named("ReplicateShare"))
+		return refuse("%s and %s exclude each other: labelled rows have values of their own", r.limitText("Same"), r.limitText("ReplicateShare"))
 	}
-	if r.Batch == 0 || l.divides(r.Batch) {
+	if r.Batch == 0 || r.Repeated != nil || l.divides(r.Batch) {
 		return nil
 	}
 	fewer, more := r.Batch-1, r.Batch+1
@@ -60,11 +65,14 @@ func (l *Limits) checkMeasurements(r *Request) error {
 	if fewer == 0 {
 		sizes = fmt.Sprint(more)
 	}
-	what := fmt.Sprintf("%s %d", r.named("Replicates"), l.replicates())
-	if n := r.repeats(); n > 0 {
-		what = fmt.Sprintf("%s and %s once more", what, words.Count(n, "labelled row", "labelled rows"))
+	var what []string
+	if l.Replicates > 1 {
+		what = append(what, r.limitText("Replicates"))
 	}
-	return refuse("%s %d is not a whole number of rows with %s: use %s", r.named("Batch"), r.Batch, what, sizes)
+	if n := r.repeats(); n > 0 {
+		what = append(what, fmt.Sprintf("%s (%s once more)", r.limitText("ReplicateShare"), words.Count(n, "labelled row", "labelled rows")))
+	}
+	return refuse("%s %d is not a whole number of rows with %s: use %s", r.named("Batch"), r.Batch, words.List(what), sizes)
 }
 
 // divides reports whether a batch of this many measurements has a whole number of picks, at least one.
@@ -92,12 +100,16 @@ func (p *Plan) drawRepeats() error {
 	if p.Lines > 0 {
 		need = r.Limits.Repeats(p.Lines)
 	}
+	if r.Repeated != nil {
+		p.repeated.Add(r.Repeated.Cost)
+		return nil
+	}
 	if need == 0 {
 		return nil
 	}
 	rows, times := p.measured()
 	if len(rows) < need {
-		return unusableData("%s measures %s once more, but there are %d that can be", r.named("ReplicateShare"), words.Count(need, "labelled row", "labelled rows"), len(rows))
+		return unusableData("%s of %s %d measures %s once more, but %s", r.limitText("ReplicateShare"), r.named("Batch"), p.Lines, words.Count(need, "labelled row", "labelled rows"), words.Count(len(rows), "can be", "can be"))
 	}
 	order := rng.New(r.Seed, "repeats").Perm(len(rows))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
@@ -145,7 +157,7 @@ func (p *Plan) addRepeatedCosts() error {
 			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: "the row is measured once more, so its cost must be there, finite and not negative"}
 			return &DataError{r.TableNames.At(r.train(), err)}
 		}
-		p.repeated += v
+		p.repeated.Add(v)
 	}
 	return nil
 }

@@ -67,6 +67,10 @@ type Request struct {
 	Kept *kept.Features
 
 	Limits
+	// Repeated, unless nil, are the labelled rows of the batch that are measured once more. Nil means that the plan chooses
+	// them, by ReplicateShare.
+	Repeated *Repeated
+
 	Layout  plate.Layout // wells of plates for the measurements of the batch
 	Pending []string     // rows that are out being labelled, by name (Problem.Pending)
 	Must    []string     // rows that must be in the batch, by name
@@ -155,6 +159,12 @@ type Limits struct {
 	// is the share of the batch that measures labelled rows once more. The size of the batch and the budget count measurements.
 	Replicates     int     `json:"replicates,omitempty"` // 0 means once
 	ReplicateShare float64 `json:"replicate_share,omitempty"`
+}
+
+// Repeated are labelled rows that the caller of a plan has chosen to measure once more: how many, and what they cost.
+type Repeated struct {
+	Rows int
+	Cost float64
 }
 
 // RequestError reports a request that contradicts itself or cannot be met.

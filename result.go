@@ -238,11 +238,11 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 		one.Learner, one.Candidates = learnerText(model), model.Candidates()
 	}
 	if costs := p.problem.Constraints.Cost; costs != nil {
-		sum := 0.0
+		sum := p.repeated
 		for _, pick := range batch.Picks {
-			sum += costs[pick.Row]
+			sum.Add(costs[pick.Row])
 		}
-		r.Metrics.Cost = new(Float(sum + p.repeated))
+		r.Metrics.Cost = new(Float(sum.Sum()))
 	}
 	return r, nil
 }

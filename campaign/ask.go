@@ -21,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/plate"
+	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -477,7 +478,7 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	if r.Learner.Blends() {
 		r.Spec = learnBlend
 	}
-	r.Limits, r.Layout = nextbatch.Limits{GroupColumn: r.GroupColumn, GroupIsInput: r.GroupIsInput}, plate.Layout{}
+	r.Limits, r.Repeated, r.Layout = nextbatch.Limits{GroupColumn: r.GroupColumn, GroupIsInput: r.GroupIsInput}, nil, plate.Layout{}
 	if r.GroupColumn != "" {
 		r.PerGroup = 1
 	}
@@ -732,16 +733,18 @@ func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool 
 	if request.GroupColumn != "" && request.PerGroup > 0 {
 		groups, _ = r.rows.Column(request.GroupColumn)
 	}
-	spent, inGroup := 0.0, map[string]int{}
+	var spent selection.Costs
+	spent.Add(request.Repeated.Cost)
+	inGroup := map[string]int{}
 	take := func(at int) bool {
-		if costs != nil && !(spent+costs(at) <= *request.Budget) {
+		if costs != nil && !selection.Within(spent.With(costs(at)), *request.Budget) {
 			return false
 		}
 		if groups != nil && inGroup[groups.Format(at)] >= request.PerGroup {
 			return false
 		}
 		if costs != nil {
-			spent += costs(at)
+			spent.Add(costs(at))
 		}
 		if groups != nil {
 			inGroup[groups.Format(at)]++

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/plate"
+	"github.com/nextbatch/nextbatch/selection"
 )
 
 // An ask of n measurements with R replicates and the share q of repeats has ⌊q·n + 1/2⌋ repeats of labelled rows, and
@@ -59,8 +60,8 @@ func repeatReason(times int) string {
 
 // affordable returns a function that accepts rows as long as they cost no more than the budget, if there is one, and what
 // they have cost.
-func (r *candidates) affordable(l nextbatch.Limits) (accept func(at int) bool, spent *float64) {
-	spent = new(0.0)
+func (r *candidates) affordable(l nextbatch.Limits) (accept func(at int) bool, spent *selection.Costs) {
+	spent = &selection.Costs{}
 	if l.CostColumn == "" {
 		return func(int) bool { return true }, spent
 	}
@@ -69,10 +70,10 @@ func (r *candidates) affordable(l nextbatch.Limits) (accept func(at int) bool, s
 		return func(int) bool { return true }, spent
 	}
 	return func(at int) bool {
-		if l.Budget != nil && !(*spent+costs.Float(at) <= *l.Budget) {
+		if l.Budget != nil && !selection.Within(spent.With(costs.Float(at)), *l.Budget) {
 			return false
 		}
-		*spent += costs.Float(at)
+		spent.Add(costs.Float(at))
 		return true
 	}, spent
 }
@@ -105,7 +106,6 @@ type round struct {
 	layout plate.Layout     // of the plates
 	plate  *plate.Plate     // nil without wells
 	again  []int            // rows of the table that are measured once more
-	spent  float64          // what these cost
 }
 
 // stream returns a random stream of the ask.
@@ -132,11 +132,7 @@ func (t *round) limit(r *nextbatch.Request, a Ask) (err error) {
 	t.size, t.division = r.Batch, divide(r.Batch, limits, len(t.rows.known))
 	affords, spent := t.rows.affordable(limits)
 	t.again = t.rows.repeats(t.s, t.repeats, t.stream("repeats"), affords)
-	t.spent = *spent
-	r.Batch, r.ReplicateShare = t.division.rows*t.replicates, 0
-	if limits.Budget != nil {
-		r.Budget = new(*limits.Budget - t.spent)
-	}
+	r.Repeated = &nextbatch.Repeated{Rows: t.division.repeats, Cost: spent.Sum()}
 	if r.GroupColumn != "" && r.PerGroup == 0 && r.MinPerGroup == 0 && r.MaxGroups == 0 {
 		r.PerGroup = r.Batch // groups that are only kept apart on plates limit nothing
 	}
@@ -152,8 +148,9 @@ func (t *round) handOut(c *choice) {
 	for i, run := range c.answer.Run {
 		picks[i].Run = run
 	}
+	c.answer.Measurements = nil // those of the plan have neither numbers nor repeats
 	if t.replicates > 1 || len(t.again) > 0 || t.plate != nil {
-		c.asked.Rows, c.answer.Measurements = nil, nil
+		c.asked.Rows = nil
 		for i, pick := range picks {
 			t.replicate(c, i, pick)
 		}
@@ -167,9 +164,6 @@ func (t *round) handOut(c *choice) {
 		c.answer.Short = strings.TrimPrefix(c.answer.Short+"; ", "; ") + words.Count(few, "labelled row", "labelled rows") + " fewer than wanted can be measured once more"
 	}
 	c.answer.Missing = t.size - len(c.asked.Rows)
-	if cost := c.answer.Metrics.Cost; cost != nil {
-		*cost += nextbatch.Float(t.spent)
-	}
 	t.place(c)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/plate"
 )
@@ -217,13 +218,48 @@ func TestConflictsOfAnAskCountMeasurements(t *testing.T) {
 		ask  campaign.Ask
 		want string
 	}{
-		{campaign.Ask{}, "same kind, runs 2, budget 5 and batch 36 cannot hold together"},
-		{campaign.Ask{Rows: 42}, "same kind, runs 2, budget 5 and rows 42 cannot hold together"},
-		{campaign.Ask{Rows: 6, Overrides: campaign.Overrides{Runs: new(3)}}, "runs is 3, but the batch has 2 rows"},
+		{campaign.Ask{}, "same kind, runs 2, budget 5 and batch 36 with replicates 3 cannot hold together"},
+		{campaign.Ask{Rows: 42}, "same kind, runs 2, budget 5 and rows 42 with replicates 3 cannot hold together"},
+		{campaign.Ask{Rows: 6, Overrides: campaign.Overrides{Runs: new(3)}}, "runs is 3, but the batch has 2 rows (rows 6 with replicates 3)"},
 	} {
 		if _, err := c.Ask(t.Context(), ada, test.ask); err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}
+	}
+}
+
+// TestConflictsBesideRepeats: nor are they the numbers that labelled rows leave which are measured once more.
+func TestConflictsBesideRepeats(t *testing.T) {
+	c, _ := begin(t, 40, campaign.Settings{Spec: "random", Audit: new(0.0), Batch: 16, Limits: nextbatch.Limits{
+		CostColumn: "z", Budget: new(4.0), GroupColumn: "kind", MinPerGroup: 7, MaxGroups: 1, Replicates: 2, ReplicateShare: 0.125}})
+	tell(t, c, "r000", 1.0, "r001", 2.0, "r002", 3.0, "r003", 4.0, "r004", 5.0, "r005", 6.0)
+	_, err := c.Ask(t.Context(), ada, campaign.Ask{})
+	if want := "min_per_group 7 and budget 4 with replicate_share 1/8 cannot both hold"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestBudgetsOfAuditRowsAreDecimal: three times 0.1 is 0.3, for rows that are drawn as for those that are picked.
+func TestBudgetsOfAuditRowsAreDecimal(t *testing.T) {
+	cost := dataset.NewNumeric("cost")
+	table := pool(0, 40)
+	for range table.Rows() {
+		cost.Append(0.1)
+	}
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
+		Table: mustTable(append(table.Columns(), cost)...), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: newClock().Now,
+		Settings: campaign.Settings{Spec: "random", Audit: new(1.0), Batch: 8, Limits: nextbatch.Limits{CostColumn: "cost", Budget: new(0.3)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	audits := 0
+	for _, row := range ask(t, c, campaign.Ask{}).Rows {
+		if row.Audit {
+			audits++
+		}
+	}
+	if audits != 3 {
+		t.Errorf("%d audit rows", audits)
 	}
 }
 

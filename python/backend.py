@@ -9,6 +9,7 @@ platforms, and the sdist.
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import hashlib
 import io
@@ -111,6 +112,7 @@ def compiled(platform: str, program: str) -> bytes:
     return data
 
 
+@functools.cache  # a commit in the middle of a build must not give one package two versions
 def version() -> str:
     """Return the version: that of an sdist, or that of the Go module, with the commit if it is not released."""
     if (HERE / "PKG-INFO").is_file():

@@ -362,6 +362,9 @@ func (b *Batch) figures() (list []*Figure) {
 	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) && !same(uncertainties) {
 		list = append(list, b.uncertainties(x, uncertainties))
 	}
+	for _, f := range list {
+		f.Decimal = b.Decimal
+	}
 	return list
 }
 

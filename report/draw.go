@@ -145,6 +145,8 @@ func (f *Figure) layout() *layout {
 		for i, p := range f.Panels[at:min(at+columns, len(f.Panels))] {
 			if !p.blank {
 				row[i] = p.plot(l.styles, panelWidth, &l.spots)
+				row[i].X.Tick.Marker = markedTicks{row[i].X.Tick.Marker, f.Decimal}
+				row[i].Y.Tick.Marker = markedTicks{row[i].Y.Tick.Marker, f.Decimal}
 			}
 		}
 		l.plots = append(l.plots, row)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -24,6 +25,7 @@ type Figure struct {
 	Columns int       // of panels; 0 puts them all in one row
 	Width   vg.Length // of a panel; 0 means 396 points for one panel, 170 for several
 	Height  vg.Length // of a panel; 0 means two thirds of its width for one panel, 145 for several
+	Decimal byte      // the decimal mark of the numbers at the axes; 0 means a point
 	Panels  []Panel
 
 	fixed map[string]style // of names that do not take the next free style
@@ -83,7 +85,7 @@ func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 func Beside(title string, figures ...*Figure) *Figure {
 	out := &Figure{Title: title, Width: besideWidth, Height: besideWidth * 3 / 4, fixed: map[string]style{}}
 	for _, f := range figures {
-		out.Order = append(out.Order, f.Order...)
+		out.Order, out.Decimal = append(out.Order, f.Order...), cmp.Or(out.Decimal, f.Decimal)
 		maps.Copy(out.fixed, f.fixed)
 		for _, p := range f.Panels {
 			p.Title = f.Title

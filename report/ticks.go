@@ -191,6 +191,20 @@ func tickLabel(v float64) string {
 	return words.Grouped(v)
 }
 
+// markedTicks labels the ticks of an axis with a decimal mark.
+type markedTicks struct {
+	plot.Ticker
+	decimal byte
+}
+
+func (t markedTicks) Ticks(low, high float64) []plot.Tick {
+	ticks := t.Ticker.Ticks(low, high)
+	for i := range ticks {
+		ticks[i].Label = words.Marked(ticks[i].Label, t.decimal)
+	}
+	return ticks
+}
+
 // fixedLabel writes a multiple of step with as many decimals as the step has, so
 // that all labels of an axis have the same form.
 func fixedLabel(v, step float64) string {

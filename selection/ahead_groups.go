@@ -49,7 +49,7 @@ type groupAhead struct {
 
 	used, least, room int // groups in the batch; least; the room of these groups
 	wholly            bool
-	spent             costs // what the batch and the reserve cost
+	spent             Costs // what the batch and the reserve cost
 }
 
 // groupOutlook is what may become of a group.
@@ -62,7 +62,7 @@ type groupOutlook struct {
 	lead, edge float64
 	reserved   float64 // what the rows that it lacks cost
 	open       bool
-	without    costs // what the batch costs with the rows that it needs, less the pick or edge
+	without    Costs // what the batch costs with the rows that it needs, less the pick or edge
 }
 
 // newGroupAhead looks ahead from a batch that has the required rows.
@@ -144,7 +144,7 @@ func (a *groupAhead) price(g int) {
 		return
 	}
 	one.lead, one.edge, one.reserved = 0, 0, 0
-	var sum costs
+	var sum Costs
 	left := one.need
 	for _, row := range one.rows {
 		if !a.limits.available(int(row)) {
@@ -154,10 +154,10 @@ func (a *groupAhead) price(g int) {
 		if left--; left == 0 {
 			break
 		}
-		sum.add(cost[row])
+		sum.Add(cost[row])
 	}
-	if one.lead = sum.sum(); a.lack(g) > 0 {
-		one.reserved = sum.with(one.edge)
+	if one.lead = sum.Sum(); a.lack(g) > 0 {
+		one.reserved = sum.With(one.edge)
 	}
 }
 
@@ -173,7 +173,7 @@ func (a *groupAhead) sum() {
 		lack := a.lack(g)
 		a.least += lack
 		if lack > 0 {
-			a.spent.add(one.reserved)
+			a.spent.Add(one.reserved)
 		}
 		a.wholly = a.wholly && (!a.counts(g) || one.room >= max(a.min, a.limits.inGroup[g]))
 	}
@@ -206,8 +206,8 @@ func (a *groupAhead) fits() bool {
 		a.reach(a.least, a.room, a.used, -1) >= a.promised
 }
 
-func (a *groupAhead) within(c costs) bool {
-	return a.limits.constraints.Cost == nil || a.limits.within(c.sum(), 1)
+func (a *groupAhead) within(c Costs) bool {
+	return a.limits.constraints.Cost == nil || a.limits.within(c.Sum(), 1)
 }
 
 // outlook decides which groups may have further rows.
@@ -230,8 +230,8 @@ func (a *groupAhead) outlook() {
 				a.reach(a.least+a.unit(), a.room+one.room, a.used+1, g) >= a.promised
 		}
 		one.without = a.spent
-		one.without.add(-one.reserved)
-		one.without.add(one.lead)
+		one.without.Add(-one.reserved)
+		one.without.Add(one.lead)
 	}
 }
 
@@ -241,7 +241,7 @@ func (a *groupAhead) allows(row int) bool {
 		return false
 	}
 	cost := a.limits.constraints.Cost
-	return cost == nil || a.limits.within(one.without.with(max(cost[row], one.edge)), 1)
+	return cost == nil || a.limits.within(one.without.With(max(cost[row], one.edge)), 1)
 }
 
 func (a *groupAhead) adding(int) {}

@@ -271,11 +271,11 @@ func (a *runAhead) total() float64 {
 			a.cheapest(&sum, &a.cells[i], n)
 		}
 	}
-	return sum.sum()
+	return sum.Sum()
 }
 
 // cheapest adds the costs of the n cheapest rows of a cell that are not in the batch, and returns the last.
-func (a *runAhead) cheapest(sum *costs, one *cell, n int) (last float64) {
+func (a *runAhead) cheapest(sum *Costs, one *cell, n int) (last float64) {
 	cost := a.limits.constraints.Cost
 	if cost == nil {
 		return 0
@@ -286,7 +286,7 @@ func (a *runAhead) cheapest(sum *costs, one *cell, n int) (last float64) {
 		}
 		if !a.limits.selected[row] {
 			last = cost[row]
-			sum.add(last)
+			sum.Add(last)
 			n--
 		}
 	}
@@ -327,7 +327,7 @@ func (a *runAhead) completesWith(row int) bool {
 		l.inGroup[one.group]++
 	}
 	if l.constraints.Cost != nil {
-		l.spent.add(l.constraints.Cost[row])
+		l.spent.Add(l.constraints.Cost[row])
 	}
 	found := a.search()
 	l.selected[row], l.spent = false, spent
@@ -353,7 +353,7 @@ func (a *runAhead) exchange(row int) int {
 	if a.limits.constraints.Cost != nil {
 		price = a.limits.constraints.Cost[row]
 	}
-	edge := func(i int) float64 { var sum costs; return a.cheapest(&sum, &a.cells[i], a.witness[i]) }
+	edge := func(i int) float64 { var sum Costs; return a.cheapest(&sum, &a.cells[i], a.witness[i]) }
 	if a.witness[own] > 0 {
 		last := edge(own)
 		if a.within(a.cost - last + max(price, last)) {
@@ -404,7 +404,7 @@ func (a *runAhead) search() bool {
 	for v := range take {
 		take[v] = a.fixed[v] - a.inValue[v]
 	}
-	if !a.within(l.spent.sum()) {
+	if !a.within(l.spent.Sum()) {
 		return false
 	}
 	if l.group == nil {

@@ -30,21 +30,21 @@ func (s *runSearch) completeGroups() {
 	s.values(0, 0)
 }
 
-// tooDear reports whether the values so far exceed the budget even if groups had no limits. Rounding does not count.
+// tooDear reports whether the values so far exceed the budget even if groups had no limits.
 func (s *runSearch) tooDear() bool {
 	if s.cheap == nil {
 		return false
 	}
-	sum := s.ahead.limits.spent.sum()
+	sum := s.ahead.limits.spent
 	for v, n := range s.take {
-		sum += s.cheap[v][min(max(0, n), len(s.cheap[v])-1)]
+		sum.Add(s.cheap[v][min(max(0, n), len(s.cheap[v])-1)])
 	}
-	return !s.ahead.within(sum * (1 - 1e-12))
+	return !s.ahead.within(sum.Sum())
 }
 
 // cheapestOf returns the costs of the 0, 1, … cheapest rows of a value that are not in the batch, at most most.
 func (a *runAhead) cheapestOf(v, most int) []float64 {
-	list, cost := []float64{0}, a.limits.constraints.Cost
+	list, cost, sum := []float64{0}, a.limits.constraints.Cost, Costs{}
 	at := make([]int, len(a.byValue[v]))
 	for len(list) <= most {
 		best := -1
@@ -60,7 +60,8 @@ func (a *runAhead) cheapestOf(v, most int) []float64 {
 		if best < 0 {
 			break
 		}
-		list = append(list, list[len(list)-1]+cost[a.cells[a.byValue[v][best]].rows[at[best]]])
+		sum.Add(cost[a.cells[a.byValue[v][best]].rows[at[best]]])
+		list = append(list, sum.Sum())
 		at[best]++
 	}
 	return list
@@ -328,16 +329,16 @@ func (s *runSearch) oneValue(values []int, bounds []bound) []int {
 // pricesOf returns the costs of the 0, 1, … cheapest rows of a cell, at most most.
 func (a *runAhead) pricesOf(one *cell, most int) []float64 {
 	list, cost := []float64{0}, a.limits.constraints.Cost
-	var sum costs
+	var sum Costs
 	for _, row := range one.rows {
 		if len(list) > most {
 			break
 		}
 		if !a.limits.selected[row] {
 			if cost != nil {
-				sum.add(cost[row])
+				sum.Add(cost[row])
 			}
-			list = append(list, sum.sum())
+			list = append(list, sum.Sum())
 		}
 	}
 	return list

@@ -69,14 +69,14 @@ func (a *runAhead) prices(v, most int) []float64 {
 	if cost == nil {
 		return append(list, make([]float64, max(0, min(most, one.left)))...)
 	}
-	var sum costs
+	var sum Costs
 	for _, row := range one.rows {
 		if len(list) > most {
 			break
 		}
 		if !a.limits.selected[row] {
-			sum.add(cost[row])
-			list = append(list, sum.sum())
+			sum.Add(cost[row])
+			list = append(list, sum.Sum())
 		}
 	}
 	return list

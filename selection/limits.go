@@ -32,7 +32,7 @@ type limits struct {
 	pending     []bool
 	room        int     // rows that may be picked
 	count       int     // rows in the batch
-	spent       costs   // their cost
+	spent       Costs   // their cost
 	byCost      []int32 // all rows, the dearest first; nil without costs
 	dear        int     // how many of them exceed the remaining budget
 	group       []int   // of each row, numbered from 0; nil without groups
@@ -200,7 +200,7 @@ func (l *limits) fits() bool { return l.ahead == nil || l.ahead.fits() }
 
 // pays reports whether the budget covers one more row.
 func (l *limits) pays(row int) bool {
-	return l.within(l.spent.with(l.constraints.Cost[row]), l.slack)
+	return l.within(l.spent.With(l.constraints.Cost[row]), l.slack)
 }
 
 // within reports whether a sum of costs is within a multiple of the budget.
@@ -242,7 +242,7 @@ func (l *limits) change(row int, selected bool, sign int) {
 	l.notify(row)
 	l.count += sign
 	if l.constraints.Cost != nil {
-		l.spent.add(float64(sign) * l.constraints.Cost[row])
+		l.spent.Add(float64(sign) * l.constraints.Cost[row])
 	}
 	if l.group != nil {
 		before := l.overGroup(row)
@@ -277,7 +277,7 @@ func (l *limits) rank(n int) int {
 // over reports whether the batch has more rows than size, or costs more than the
 // budget; overGroup whether the row's group exceeds its limit.
 func (l *limits) over(size int) bool {
-	return l.count > size || l.constraints.Cost != nil && !l.within(l.spent.sum(), 1)
+	return l.count > size || l.constraints.Cost != nil && !l.within(l.spent.Sum(), 1)
 }
 
 func (l *limits) overGroup(row int) bool {

@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -206,7 +205,7 @@ func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets
 	}
 	admit := func(bytes int64, less ...string) error { return s.jobs.memory.alone("an ask", bytes, less) }
 	plan, err := nextbatch.Request{
-		Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: admit, FieldName: campaign.SettingOf,
+		Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: admit, FieldName: parameterOfField,
 		Choices: nextbatch.Choices{Learner: learner.Auto},
 	}.Plan(ctx)
 	if err != nil {

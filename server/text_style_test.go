@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -60,5 +62,76 @@ func TestPreviewUnderstands(t *testing.T) {
 	status, body = v.do(t, "owner", "POST", "/v1/campaigns?name=d&target=y&id=Probe", strings.ReplaceAll(strings.ReplaceAll(german(), ";3,25", ";gut"), ";5,25", ";schlecht"))
 	if status != 422 || !strings.Contains(string(body), "gut") || !strings.Contains(string(body), "schlecht") {
 		t.Errorf("labels that are words: %d %s", status, body)
+	}
+}
+
+// TestUploadsNameParameters: no message about a table that package source writes names a flag to who uploads it.
+func TestUploadsNameParameters(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"it is taken to have a decimal comma (--decimal . says otherwise)": "it is taken to have a decimal comma (decimal=point says otherwise)",
+		"over a thousand (--decimal , says otherwise)":                     "over a thousand (decimal=comma says otherwise)",
+		"give --sep space": "give separator=blank",
+		"give its encoding, such as --encoding windows-1252 or --encoding latin1":                         "give its encoding, such as encoding=windows-1252 or encoding=latin1",
+		"and column \"x<\" marks them; --censored drop makes them missing":                                "and column \"x<\" marks them; censored=drop makes them missing",
+		"confirm them with --missing-marks gut,schlecht; --categorical y makes it a column of categories": "confirm them with missing_marks=gut,schlecht",
+		"with --missing-marks 'it'\\''s bad,no'; --categorical 'a b' makes it a column of categories":     "with missing_marks=\"it's bad,no\"",
+		"name words that mean that with --missing-marks":                                                  "name words that mean that with missing_marks",
+		"rename the file to end in .xlsx, or give --format xlsx":                                          "give format=xlsx",
+		"write its parts as columns of their own, or --ignore meta":                                       "write its parts as columns of their own, or ignore=meta",
+		"give --sheet with one of \"a\", \"b\"":                                                           "leave only one of these in the workbook: \"a\", \"b\"",
+	} {
+		if got := inParameters(text); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+	known := map[string]bool{"separator": true, "format": true, "ignore": true, "decimal": true, "encoding": true, "censored": true, "missing_marks": true}
+	files, err := filepath.Glob("../dataset/source/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	said := 0
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(strings.TrimSpace(line), "//") {
+				continue
+			}
+			for _, flag := range flagsOfCommand.FindAllString(line, -1) {
+				name, _, _ := strings.Cut(inParameters(flag), "=")
+				if said++; !known[name] && name != "categorical" && name != "sheet" { // as a whole, above
+					t.Errorf("%s: nobody who uploads a table has %s", path, flag)
+				}
+			}
+		}
+	}
+	if said < 10 {
+		t.Errorf("%d flags", said)
+	}
+}
+
+// TestUploadsAreToldParameters: in previews and in errors.
+func TestUploadsAreToldParameters(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	p := must[Preview](t, v, "owner", "POST", "/v1/previews", german())
+	text := strings.Join(append(p.Warnings, p.Understood.Notes...), "\n")
+	if !strings.Contains(text, "censored=drop") || strings.Contains(text, "--") {
+		t.Error(text)
+	}
+	p = must[Preview](t, v, "owner", "POST", "/v1/previews", strings.Replace(german(), ";9,5;", ";lost;", 1))
+	if text := strings.Join(p.Warnings, "\n"); !strings.Contains(text, "missing_marks=lost") || strings.Contains(text, "--") {
+		t.Error(text)
+	}
+	status, body := v.do(t, "owner", "POST", "/v1/campaigns?name=e&target=y&id=Probe", strings.Replace(strings.Replace(german(), ";rot;5,25", ";rot;schlecht", 1), ";rot;6,25", ";rot;gut", 1))
+	if status != 422 || !strings.Contains(string(body), "with missing_marks") || strings.Contains(string(body), "--") {
+		t.Errorf("%d %s", status, body)
+	}
+	status, body = v.do(t, "owner", "POST", "/v1/previews", "a b y\n1 2 3\n4 5 6\n7 8 9\n")
+	if status != 422 || !strings.Contains(string(body), "give separator=blank") {
+		t.Errorf("%d %s", status, body)
 	}
 }

@@ -104,6 +104,10 @@ func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (t
 	table, done, err = s.readWithin(ctx, file.Name(), taken, options)
 	if at := (*source.Error)(nil); errors.As(err, &at) {
 		at.File = "" // nobody has seen its name
+		at.Advice = inParameters(at.Advice)
+	}
+	if err == nil {
+		speakToRequests(table)
 	}
 	return table, done, err
 }

@@ -142,7 +142,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a word among numbers", late, Options{}, ErrNumber,
 			`line 2002, column 2 (b): the value is not a number: "oops"; correct it, or leave it empty if it is missing`},
 		{"a word in a column declared numeric", "a,b\n1,\"x\ny\"\n2,z\n", Options{Kinds: map[string]dataset.Kind{"b": dataset.KindNumeric}}, ErrNumber,
-			`line 2, column 2 (b): the value is not a number: "x\ny" (line 2), "z" (line 4); correct them, or leave them empty if they are missing; --missing-marks names words that mean that`},
+			`line 2, column 2 (b): the value is not a number: "x\ny" (line 2), "z" (line 4); correct them, or leave them empty if they are missing; name words that mean that with --missing-marks`},
 		{"line after a field of two lines", "a,b\n\"x\ny\",1\n2\n", Options{}, ErrRagged,
 			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"an open quote", "a,b\n1,\"x\n2,y\n", Options{}, ErrQuote,

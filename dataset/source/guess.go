@@ -331,7 +331,7 @@ func (g *guesser) settle() error {
 				e.Detail = found.with(ids)
 				e.Advice = "correct them, or leave them empty if they are missing"
 				if marks := g.opts.setting("Missing", ""); marks != "" {
-					e.Advice += "; " + marks + " names words that mean that"
+					e.Advice += "; name words that mean that with " + marks
 				}
 			}
 			wrong = append(wrong, e)

@@ -56,8 +56,16 @@ func Marked(number string, decimal byte) string {
 	return strings.NewReplacer(".", ",", ",", ".").Replace(number)
 }
 
-// MarkedIn writes the numbers of a sentence with a decimal mark, 0 for a point.
-func MarkedIn(text string, decimal byte) string {
+// MarkedIn writes the numbers of a sentence with a decimal mark, 0 for a point. Names in it, such as ids, stay as they are.
+func MarkedIn(text string, decimal byte, names ...string) string {
+	if decimal != ',' {
+		return text
+	}
+	for _, name := range names {
+		if before, after, found := strings.Cut(text, name); found && strings.ContainsAny(name, ".,") {
+			return MarkedIn(before, decimal, names...) + name + MarkedIn(after, decimal, names...)
+		}
+	}
 	return numbers.ReplaceAllStringFunc(text, func(number string) string { return Marked(number, decimal) })
 }
 
@@ -204,6 +212,14 @@ func grouped(text string) string {
 		whole += "." + part
 	}
 	return whole
+}
+
+// Share writes a share as a fraction, where it is one of a whole number: 1/8, and 0.3.
+func Share(share float64) string {
+	if under := 1 / share; share > 0 && share < 1 && under == math.Trunc(under) {
+		return fmt.Sprintf("1/%.0f", under)
+	}
+	return fmt.Sprint(share)
 }
 
 // Range writes the limits of a range with as many digits as its width deserves: 58,000

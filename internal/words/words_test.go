@@ -57,7 +57,6 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestNotNumbers: JSON cannot write these.
 func TestBrief(t *testing.T) {
 	for v, want := range map[float64]string{170: "170", 1.7: "1.7", 12345: "12,000", 0.0042: "0.0042", 1: "1", 99.6: "100", -103: "-100", math.Inf(1): "+Inf"} {
 		if got := Brief(v); got != want {
@@ -66,6 +65,15 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+func TestShare(t *testing.T) {
+	for share, want := range map[float64]string{0.125: "1/8", 1.0 / 3: "1/3", 0.3: "0.3", 1: "1", 0: "0"} {
+		if got := Share(share); got != want {
+			t.Errorf("%v is %s, want %s", share, got, want)
+		}
+	}
+}
+
+// TestNotNumbers: JSON cannot write these.
 func TestNotNumbers(t *testing.T) {
 	for want, v := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1), "0": math.Copysign(0, -1)} {
 		if got := Grouped(v); got != want {
@@ -106,5 +114,8 @@ func TestMarkedIn(t *testing.T) {
 	}
 	if MarkedIn(text, 0) != text {
 		t.Error("a point has become another mark")
+	}
+	if got := MarkedIn("the 0.5*ll of A1.5 and 7 is 1.5; A1.5 is 7.25", ',', "", "7", "A1.5", "0.5*ll"); got != "the 0.5*ll of A1.5 and 7 is 1,5; A1.5 is 7,25" {
+		t.Errorf("%s", got)
 	}
 }

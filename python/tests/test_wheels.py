@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import importlib.util
 import io
+import itertools
 import os
 import platform
 import re
@@ -27,7 +29,9 @@ VERSION = Path(WHEEL).name.split("-")[1] if WHEEL else ""
 WHEELS = sorted(FOLDER.glob(f"nextbatch-{VERSION}-*.whl")) if FOLDER else []
 SOURCES = sorted(FOLDER.glob(f"nextbatch-{VERSION}.tar.gz")) if FOLDER else []
 
-pytestmark = pytest.mark.skipif(not WHEEL, reason="NEXTBATCH_WHEEL names no wheel")
+# What builds them, where the tests run in a checkout.
+BACKEND = Path(__file__).resolve().parent.parent / "backend.py"
+BUILT = pytest.mark.skipif(not WHEEL, reason="NEXTBATCH_WHEEL names no wheel")
 
 
 def kind_of(program: bytes, static: bool) -> str:
@@ -101,11 +105,39 @@ def check_program(name: str, program: bytes, version: str, folder: Path) -> str:
     return kind
 
 
+def test_a_build_determines_its_version_once(monkeypatch, tmp_path):
+    spec = importlib.util.spec_from_file_location("backend", BACKEND)
+    backend = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(backend)
+    commits = itertools.count(1)
+
+    def run(*command, **environment):
+        """Answer like git in a checkout that gets a commit between any two questions, and like go."""
+        if command[0] == "git":
+            return str(next(commits))
+        Path(command[command.index("-o") + 1]).write_text(" ".join(command))
+        return ""
+
+    monkeypatch.setattr(backend, "HERE", tmp_path)
+    monkeypatch.setattr(backend, "GO", tmp_path)
+    monkeypatch.setattr(backend, "run", run)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(BACKEND.with_name(name), tmp_path)
+    (tmp_path / "LICENSE").touch()
+    (tmp_path / "version.go").write_text('const Version = "1.2.3-dev"\n')
+    for target in ("linux/amd64", "windows/amd64"):
+        with zipfile.ZipFile(tmp_path / backend.wheel(tmp_path, target)) as archive:
+            texts = [path + archive.read(path).decode() for path in archive.namelist()]
+        assert {found for text in texts for found in re.findall(r"1\.2\.3\.dev[0-9+g]*", text)} == {"1.2.3.dev1+g2"}
+
+
+@BUILT
 @pytest.mark.parametrize("path", WHEELS, ids=lambda p: p.name.split("-")[-1])
 def test_wheel(path, tmp_path):
     check(path, tmp_path)
 
 
+@BUILT
 @pytest.mark.skipif(not shutil.which("go"), reason="there is no Go to compile the program with")
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="once is enough")
 @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.name)

@@ -43,6 +43,7 @@ type advising struct {
 	path     string
 	question benchmark.Question
 	rows     *tables.Rows
+	decimal  byte // mark of the table; 0 means a point
 }
 
 func newAdvise() *cobra.Command {
@@ -111,7 +112,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 			troubled++
 			first = cmp.Or(first, fmt.Sprintf("%s with %s: %s", r.Spec, words.Count(r.Labels, "label", "labels"), warnings[0]))
 		}
-		a.progress.step("replay", done, of, fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE))
+		a.progress.step("replay", done, of, a.marked(fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE), r.Spec))
 	}
 	advice, err := q.Advise(ctx)
 	a.progress.done()
@@ -134,7 +135,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	}
 	result := newAdviseResult(advice, rows, a)
 	result.Seconds = a.seconds()
-	found := &answer{text: func(out io.Writer) error { return printAdvice(out, advice, result) }}
+	found := &answer{text: func(out io.Writer) error { return a.print(out, advice, result) }}
 	found.savePage(a.page, a.progress, func() (*report.Page, error) { return a.advicePage(advice, result), nil })
 	if a.json {
 		found.json = result
@@ -174,6 +175,7 @@ func (a *advising) check() error {
 
 func (a *advising) read(ctx context.Context) (err error) {
 	_, a.rows, err = a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+		a.decimal = table.Origin().Decimal
 		return a.admit(table, forecast.Of(z), a.question.Specs)
 	})
 	if err != nil {
@@ -302,11 +304,16 @@ func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) a
 	return r
 }
 
-func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
-	for _, text := range []string{r.Answer, r.Because} {
-		fmt.Fprintln(out, strings.Join(words.Wrap(shown(sentence(text))+".", terminalWidth), "\n"))
+// marked writes the numbers of a text as the table does. Methods and the names of targets in it stay.
+func (a *advising) marked(text string, methods ...string) string {
+	return words.MarkedIn(text, a.decimal, slices.Concat(methods, a.rows.Targets)...)
+}
+
+func (a *advising) print(out io.Writer, advice *benchmark.Advice, r adviseResult) error {
+	for _, text := range a.sentences(advice, r) {
+		fmt.Fprintln(out, strings.Join(words.Wrap(shown(text), terminalWidth), "\n"))
 	}
-	for _, t := range adviceTables(a, r) {
+	for _, t := range a.tables(advice, r) {
 		fmt.Fprintln(out)
 		if err := printTable(out, t); err != nil {
 			return err
@@ -323,7 +330,25 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// adviceTables returns the advice, the comparison of each method, and the errors.
+// sentences are the answer and its reason.
+func (a *advising) sentences(advice *benchmark.Advice, r adviseResult) (texts []string) {
+	methods := append(adviceSpecs(advice), r.Spec)
+	for _, text := range []string{r.Answer, r.Because} {
+		texts = append(texts, a.marked(sentence(text)+".", methods...))
+	}
+	return texts
+}
+
+// tables returns the advice, the comparison of each method, and the errors.
+func (a *advising) tables(advice *benchmark.Advice, r adviseResult) (list []*report.Table) {
+	methods := append(adviceSpecs(advice), r.Spec)
+	for _, t := range adviceTables(advice, r) {
+		list = append(list, t.Map(func(text string) string { return a.marked(text, methods...) }))
+	}
+	return list
+}
+
+// adviceTables returns the advice, the comparison of each method, and the errors, with decimal points.
 func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 	facts := &report.Table{Columns: []report.Column{{Head: "advice"}, {Head: ""}}, Facts: true}
 	add := func(name, value string) {
@@ -406,11 +431,11 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 }
 
 func (a *advising) advicePage(advice *benchmark.Advice, r adviseResult) *report.Page {
-	page := &report.Page{Title: "Is active learning worth it for " + a.path + "?", Intro: []string{sentence(r.Answer) + ".", sentence(r.Because) + "."}, Warnings: r.Warnings}
-	tables := adviceTables(advice, r)
+	page := &report.Page{Title: "Is active learning worth it for " + a.path + "?", Intro: a.sentences(advice, r), Warnings: r.Warnings}
+	tables := a.tables(advice, r)
 	reasons := report.Section{Title: "Why", Tables: tables[:1]}
 	if advice.Comparison != nil {
-		reasons.Figures, reasons.Beside = []*report.Figure{adviceFigure(advice, r)}, true
+		reasons.Figures, reasons.Beside = []*report.Figure{a.figure(advice, r)}, true
 	}
 	page.Sections = []report.Section{{Title: "What to do next", Steps: []report.Step{a.nextStep(r)}}, reasons}
 	if advice.Comparison != nil {
@@ -437,16 +462,17 @@ func (a *advising) nextStep(r adviseResult) report.Step {
 
 const usualBatch = 16 // rows, where any number is as good
 
-func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
+func (a *advising) figure(advice *benchmark.Advice, r adviseResult) *report.Figure {
 	var curves []report.Curve
-	for _, spec := range adviceSpecs(a) {
+	for _, spec := range adviceSpecs(advice) {
 		c := report.Curve{Name: spec}
 		for i, v := range r.Replay.LogRMSE[spec] {
-			c.X, c.Y = append(c.X, float64(a.Comparison.Labels[i])), append(c.Y, math.Exp(float64(v)))
+			c.X, c.Y = append(c.X, float64(advice.Comparison.Labels[i])), append(c.Y, math.Exp(float64(v)))
 		}
 		curves = append(curves, c)
 	}
 	f := report.LearningCurves("Replay on the labelled rows", "RMSE (labels have deviation 1)", curves)
-	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits than between methods, which are compared split by split: the table of the methods has the intervals of the differences.", a.Comparison.Splits)
+	f.Decimal = a.decimal
+	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits than between methods, which are compared split by split: the table of the methods has the intervals of the differences.", advice.Comparison.Splits)
 	return f
 }

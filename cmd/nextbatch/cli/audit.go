@@ -153,11 +153,11 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 		found.json = result
 	}
 	found.text = func(out io.Writer) error {
-		if err := printWaiting(out, a.waits); err != nil {
+		if err := printWaiting(out, a.waits, a.style.Decimal); err != nil {
 			return err
 		}
 		for _, one := range result.each() {
-			fmt.Fprintf(out, "%s\n", one.Answer)
+			fmt.Fprintln(out, one.marked(one.Answer, one.Target))
 			if one.Learner != "" {
 				fmt.Fprintf(out, "learner  %s\n", one.marked(one.Learner))
 			}
@@ -295,8 +295,10 @@ type auditResult struct {
 	decimal byte // mark of the table; 0 means a point
 }
 
-// marked writes the numbers of a sentence as the table does.
-func (r auditResult) marked(text string) string { return words.MarkedIn(text, r.decimal) }
+// marked writes the numbers of a sentence as the table does; names in it stay.
+func (r auditResult) marked(text string, names ...string) string {
+	return words.MarkedIn(text, r.decimal, names...)
+}
 
 type auditFinding struct {
 	ID         string `json:"id"`
@@ -366,9 +368,9 @@ func (r auditResult) judges() string {
 func auditTable(r auditResult) *report.Table {
 	t := &report.Table{
 		Title: "Labels that disagree most",
-		Note: "Predictions are those of " + r.judges() + " that have not seen the row; the interval holds a right label with a probability of 95 %. " +
+		Note: r.marked("Predictions are those of " + r.judges() + " that have not seen the row; the interval holds a right label with a probability of 95 %. " +
 			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels; it is shown where it is at most 0.1. " +
-			"A larger one does not mean that the label is right, only that its error is not unusual among so many.",
+			"A larger one does not mean that the label is right, only that its error is not unusual among so many."),
 		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"}, {Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
@@ -388,8 +390,8 @@ func pText(p float64) string {
 func auditPage(path string, targets []string, reports []*audit.Report, result auditResult, names []string) *report.Page {
 	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings}
 	for k, one := range result.each() {
-		page.Intro = append(page.Intro, one.Answer,
-			fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), targets[k], one.judges(), one.marked(words.Number(float64(one.RMSE)))))
+		page.Intro = append(page.Intro, one.marked(one.Answer, one.Target),
+			one.marked(fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), targets[k], one.judges(), words.Number(float64(one.RMSE))), targets[k]))
 		if one.Learner != "" {
 			page.Intro = append(page.Intro, "Learner: "+one.marked(one.Learner)+".")
 		}
@@ -426,6 +428,6 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		panel.Marks = append(panel.Marks, mark)
 	}
 	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
-	return &report.Figure{Name: "audit", Panels: []report.Panel{panel},
-		Note: fmt.Sprintf("All %s labels; suspects have a p-value of at most %v.", words.Whole(result.Labels), result.Level)}
+	return &report.Figure{Name: "audit", Decimal: result.decimal, Panels: []report.Panel{panel},
+		Note: result.marked(fmt.Sprintf("All %s labels; suspects have a p-value of at most %v.", words.Whole(result.Labels), result.Level))}
 }

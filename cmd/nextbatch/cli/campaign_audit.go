@@ -77,14 +77,14 @@ func (r *campaignAuditing) read(ctx context.Context, address string) error {
 }
 
 // printWaiting prints labels that wait for a second look.
-func printWaiting(out io.Writer, list []campaign.Waiting) error {
+func printWaiting(out io.Writer, list []campaign.Waiting, decimal byte) error {
 	if len(list) == 0 {
 		return nil
 	}
 	fmt.Fprintf(out, "%s for a second look.\n\n", words.Count(len(list), "label waits", "labels wait"))
 	t := &report.Table{Title: "Labels that wait", Columns: []report.Column{{Head: "row or id"}, {Head: "target"}, {Head: "why"}}}
 	for _, w := range list {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(w.ID), report.Text(w.Target), report.Text(w.Why)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(w.ID), report.Text(w.Target), report.Text(words.MarkedIn(w.Why, decimal))}})
 	}
 	if err := printTable(out, t); err != nil {
 		return err

@@ -110,6 +110,28 @@ func eventWords(e campaign.Event) string {
 	return string(e.Kind())
 }
 
+// eventNames lists what people named or wrote in the words about an event.
+func eventNames(e campaign.Event) (names []string) {
+	for _, row := range e.Rows() {
+		names = append(names, row.ID)
+	}
+	switch {
+	case e.Asked != nil:
+		return append(names, e.Asked.Spec)
+	case e.Failed != nil:
+		return append(names, e.Failed.Reason)
+	case e.Returned != nil:
+		return append(names, e.Returned.Reason)
+	case e.Retired != nil:
+		return append(names, e.Retired.Reason)
+	case e.Confirmed != nil:
+		return append(names, e.Confirmed.Reason)
+	case e.Undone != nil:
+		return append(names, e.Undone.Reason)
+	}
+	return names
+}
+
 // changesText lists what an event changed in the settings.
 func changesText(changes []campaign.SettingChange) string {
 	var list []string

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -16,9 +15,9 @@ import (
 // statusPage is the page about the status of a campaign, which its commands name like this.
 func statusPage(s *campaignStatus, store []string) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
-		fmt.Sprintf("Advice: %v.", s.Advice),
-		fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), countsText(s.Counts)) + waitingNote(s),
-		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", modelWord(s.Learner), 100*campaign.Coverage, ruleText(s.rule)),
+		s.marked(fmt.Sprintf("Advice: %v.", s.Advice)),
+		s.marked(fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), countsText(s.Counts)) + waitingNote(s)),
+		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", modelWord(s.Learner), 100*campaign.Coverage, ruleText(s.rule))),
 	}}
 	page.Sections = []report.Section{{Title: "What to do next", Steps: s.nextSteps(store)}}
 	for i, t := range s.Targets {
@@ -45,7 +44,7 @@ func ruleText(r campaign.StopRule) string {
 // nextSteps are what the reader does now, with the commands for a campaign that is named like this.
 func (s *campaignStatus) nextSteps(store []string) (steps []report.Step) {
 	add := func(text, command string, args ...string) {
-		steps = append(steps, report.Step{Text: text, Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
+		steps = append(steps, report.Step{Text: s.marked(text), Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
 	}
 	if n := len(s.Doubtful); n > 0 {
 		add("Look again at "+words.Count(n, "label that waits", "labels that wait")+" for a second look, such as that of "+s.Doubtful[0].ID+". If it is right:", "confirm", s.Doubtful[0].ID)
@@ -73,22 +72,22 @@ func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Sec
 		title += " of " + t.Target
 	}
 	facts := &report.Table{Columns: []report.Column{{Head: "what"}, {Head: "value"}}, Facts: true}
-	for _, f := range append([][2]string{{"target", t.Target}, {"labels", strconv.Itoa(t.Labels)}}, statusFacts(t, s.Learner)...) {
+	for _, f := range append([][2]string{{"target", t.Target}, {"labels", words.Whole(t.Labels)}}, statusFacts(t, s.Learner)...) {
 		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(f[0]), report.Text(f[1])}})
 	}
-	sections := []report.Section{{Title: title, Tables: []*report.Table{facts}}}
+	sections := []report.Section{{Title: title, Tables: []*report.Table{s.markedTable(facts)}}}
 	if t.Curve != nil {
-		sections[0].Figures = []*report.Figure{curveFigure(t, s.Learner)}
-		if audited := outcomeFigure(s.state.Outcomes(), i, t.Target); audited != nil {
+		sections[0].Figures = []*report.Figure{s.curveFigure(t)}
+		if audited := s.outcomeFigure(i, t.Target); audited != nil {
 			sections[0].Figures = append(sections[0].Figures, audited)
 		}
 		sections[0].Beside = len(sections[0].Figures) == 1
 		if len(t.Curve.Points) > 0 {
-			sections[0].Tables = append(sections[0].Tables, curveTable(t, s.Learner))
+			sections[0].Tables = append(sections[0].Tables, s.markedTable(curveTable(t, s.Learner)))
 		}
 	}
 	if n := len(t.Learners); n > 0 {
-		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: learnersFigures(t), Tables: []*report.Table{learnersTable(t, n)}, Beside: n > 1})
+		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: learnersFigures(t, s.decimal()), Tables: []*report.Table{s.markedTable(learnersTable(t, n))}, Beside: n > 1})
 	}
 	return sections
 }
@@ -119,7 +118,7 @@ func outOfFold(e float64) report.Cell {
 }
 
 // learnersFigures draws the weights of the learners over the labels, if there are several models.
-func learnersFigures(t wire.TargetStatus) []*report.Figure {
+func learnersFigures(t wire.TargetStatus, decimal byte) []*report.Figure {
 	if len(t.Learners) < 2 {
 		return nil
 	}
@@ -145,7 +144,7 @@ func learnersFigures(t wire.TargetStatus) []*report.Figure {
 			curve.X, curve.Y = append(curve.X, float64(f.Labels)), append(curve.Y, w)
 		}
 	}
-	return []*report.Figure{{Name: "learners", Title: "What the models were made of", Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}}
+	return []*report.Figure{{Name: "learners", Title: "What the models were made of", Decimal: decimal, Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}}
 }
 
 // curveTable lists the errors of the models so far.
@@ -167,7 +166,7 @@ func curveTable(t wire.TargetStatus, kind learner.Kind) *report.Table {
 
 // curveFigure draws the learning curve from the first model to twice the labels of the
 // current one.
-func curveFigure(t wire.TargetStatus, kind learner.Kind) *report.Figure {
+func (s *campaignStatus) curveFigure(t wire.TargetStatus) *report.Figure {
 	const steps = 24
 	first := t.Curve.Labels
 	for _, p := range t.Curve.Points {
@@ -187,35 +186,36 @@ func curveFigure(t wire.TargetStatus, kind learner.Kind) *report.Figure {
 	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10, Curves: []report.Curve{fitted}}
 	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
-		panel.Curves = append(panel.Curves, report.Curve{Name: "RMSE " + words.Number(rounded(f.Wanted)), X: ends, Y: []float64{f.Wanted, f.Wanted}, Reference: true})
+		panel.Curves = append(panel.Curves, report.Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends, Y: []float64{f.Wanted, f.Wanted}, Reference: true})
 	}
 	for _, p := range t.Curve.Points {
-		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(kind) + "s so far", X: float64(p.Labels), Y: p.RMSE.Value,
-			Tip: fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE, words.Count(p.Rows, "random row", "random rows"))})
+		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(s.Learner) + "s so far", X: float64(p.Labels), Y: p.RMSE.Value,
+			Tip: s.marked(fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE, words.Count(p.Rows, "random row", "random rows")))})
 	}
-	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: t.ErrorOf})
-	return &report.Figure{Name: "curve", Title: "The error, with more labels", Panels: []report.Panel{panel}, Note: fmt.Sprintf("Measured on %d %s. To the right of now, the curve is a forecast.", t.Curve.Rows, randomWord(t.TargetStanding))}
+	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: s.marked(t.ErrorOf)})
+	return &report.Figure{Name: "curve", Title: "The error, with more labels", Decimal: s.decimal(), Panels: []report.Panel{panel},
+		Note: s.marked(fmt.Sprintf("Measured on %s %s. To the right of now, the curve is a forecast.", words.Whole(t.Curve.Rows), randomWord(t.TargetStanding)))}
 }
 
 // outcomeFigure draws the labels of audit rows over their predictions; nil without any.
-func outcomeFigure(outcomes []campaign.Outcome, target int, name string) *report.Figure {
+func (s *campaignStatus) outcomeFigure(target int, name string) *report.Figure {
 	panel := report.Panel{XLabel: "prediction of " + name, YLabel: "label of " + name}
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, o := range outcomes {
+	for _, o := range s.state.Outcomes() {
 		if !o.Audit || target >= len(o.Predictions) || math.IsNaN(o.Label[target]) {
 			continue
 		}
 		x, y := float64(o.Predictions[target].Value), o.Label[target]
 		low, high = min(low, x, y), max(high, x, y)
 		panel.Marks = append(panel.Marks, report.Mark{Name: "audit rows", X: x, Y: y,
-			Tip: fmt.Sprintf("%s: label %s, predicted %s with %s", o.ID, words.Number(y), words.Number(x), words.Count(o.Trained, "label", "labels"))})
+			Tip: o.ID + s.marked(fmt.Sprintf(": label %s, predicted %s with %s", words.Number(y), words.Number(x), words.Count(o.Trained, "label", "labels")))})
 	}
 	if len(panel.Marks) == 0 {
 		return nil
 	}
 	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
-	return &report.Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured", Panels: []report.Panel{panel},
-		Note: words.Count(len(panel.Marks), "audit row, predicted before its label came.", "audit rows, each predicted before its label came.")}
+	return &report.Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured", Decimal: s.decimal(), Panels: []report.Panel{panel},
+		Note: s.marked(words.Count(len(panel.Marks), "audit row, predicted before its label came.", "audit rows, each predicted before its label came."))}
 }
 
 // outTable lists the asks with rows that are still out.
@@ -236,8 +236,8 @@ func outTable(s *campaignStatus) *report.Table {
 		if ask.LeaseEnd != nil {
 			end = timeText(*ask.LeaseEnd)
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(ask.Ask)), report.Text(ask.Person), report.Text(timeText(ask.Time)),
-			report.Count(out), report.Count(len(ask.Rows)), report.Text(end)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(ask.Ask)).Marked(s.decimal()), report.Text(ask.Person), report.Text(timeText(ask.Time)),
+			report.Count(out).Marked(s.decimal()), report.Count(len(ask.Rows)).Marked(s.decimal()), report.Text(end)}})
 	}
 	if len(t.Rows) == 0 {
 		t.Note = "No row is out."
@@ -250,15 +250,15 @@ func historyTable(s *campaignStatus) *report.Table {
 	const most = 50
 	t := &report.Table{Columns: []report.Column{{Head: "event"}, {Head: "time"}, {Head: "person"}, {Head: "what"}}}
 	for _, e := range slices.Backward(s.log[max(0, len(s.log)-most):]) {
-		what := eventWords(e)
+		what := s.marked(eventWords(e), eventNames(e)...)
 		if s.state.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(e.Seq)), report.Text(timeText(e.Time)), report.Text(e.Person), report.Text(what)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(e.Seq)).Marked(s.decimal()), report.Text(timeText(e.Time)), report.Text(e.Person), report.Text(what)}})
 	}
 	t.Note = "The latest first. An event in brackets has no effect: it was undone, or it undoes another one."
 	if len(s.log) > most {
-		t.Note = fmt.Sprintf("The last %d of %d events. ", most, len(s.log)) + t.Note
+		t.Note = s.marked(fmt.Sprintf("The last %d of %s events. ", most, words.Whole(len(s.log)))) + t.Note
 	}
 	return t
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -35,7 +36,7 @@ func (f *settingFlags) register(c *cobra.Command) {
 	s.IntVarP(&f.batch, "batch", "n", campaign.DefaultBatch, "rows of an ask that does not say how many")
 	registerLearner(s, &f.learner)
 	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default that of the learner)")
-	s.StringVar(&f.audit, "audit", shareText(campaign.DefaultAudit), "share of audit rows in each batch: a fraction or a number from 0 to 1")
+	s.StringVar(&f.audit, "audit", words.Share(campaign.DefaultAudit), "share of audit rows in each batch: a fraction or a number from 0 to 1")
 	s.StringVar(&f.lease, "lease", daysText(campaign.DefaultLease), "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
 	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
 	s.BoolVar(&f.randomStart, "random-start", false, "the rows with a label at the start were drawn at random, so that errors are estimated from them, too")
@@ -115,14 +116,6 @@ func orShare(text string, before error) (*float64, error) {
 		return nil, before
 	}
 	return &share, err
-}
-
-// shareText returns a share as a fraction, where it is one of a whole number.
-func shareText(share float64) string {
-	if under := 1 / share; under == math.Trunc(under) {
-		return fmt.Sprintf("1/%.0f", under)
-	}
-	return fmt.Sprint(share)
 }
 
 // parseShare reads a share of audit rows: 1/8 or 0.125.

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/wire"
 )
 
@@ -153,6 +154,22 @@ type campaignStatus struct {
 	log   []campaign.Event
 }
 
+// decimal is the decimal mark of the campaign's table; 0 means a point.
+func (s *campaignStatus) decimal() byte { return s.state.Created.Style().Decimal }
+
+// marked writes the numbers of a text as the table does. Names in it, and those of the campaign, its targets and its labels that wait, stay.
+func (s *campaignStatus) marked(text string, names ...string) string {
+	names = append(append(names, s.Campaign), s.state.Created.Targets...)
+	for _, w := range s.Doubtful {
+		names = append(names, w.ID)
+	}
+	return words.MarkedIn(text, s.decimal(), names...)
+}
+
+func (s *campaignStatus) markedTable(t *report.Table) *report.Table {
+	return t.Map(func(text string) string { return s.marked(text) })
+}
+
 func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule) (*campaignStatus, error) {
 	state, err := c.State(ctx)
 	if err != nil {
@@ -201,42 +218,40 @@ func randomWord(t campaign.TargetStanding) string {
 }
 
 func printStatus(out io.Writer, s *campaignStatus) error {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(out, "%-9s %s\n", name, shown(fmt.Sprintf(format, args...)))
+	line := func(name, text string) { fmt.Fprintf(out, "%-9s %s\n", name, shown(text)) }
+	line("campaign", s.marked(fmt.Sprintf("%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))))
+	line("rows", s.marked(words.Whole(int(s.Rows))+": "+countsText(s.Counts)))
+	for i, text := range waitingFacts(s.Doubtful, s.state.Now, s.decimal()) {
+		line(map[bool]string{true: "waiting"}[i == 0], text)
 	}
-	line("campaign", "%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))
-	line("rows", "%s: %s", words.Whole(int(s.Rows)), countsText(s.Counts))
-	for i, text := range waitingFacts(s.Doubtful, s.state.Now) {
-		line(map[bool]string{true: "waiting"}[i == 0], "%s", text)
-	}
-	for i, text := range unlikelyFacts(s.state.Unlikely()) {
-		line(map[bool]string{true: "unlikely"}[i == 0], "%s", text)
+	for i, text := range unlikelyFacts(s.state.Unlikely(), s.decimal()) {
+		line(map[bool]string{true: "unlikely"}[i == 0], text)
 	}
 	for _, t := range s.Targets {
 		if len(s.Targets) > 1 {
-			line("target", "%s, %s", t.Target, words.Count(t.Labels, "label", "labels"))
+			line("target", s.marked(t.Target+", "+words.Count(t.Labels, "label", "labels")))
 		}
 		for _, fact := range statusFacts(t, s.Learner) {
-			line(fact[0], "%s", fact[1])
+			line(fact[0], s.marked(fact[1]))
 		}
 	}
 	if note := s.Model.Note(); note != "" {
-		line("model", "%s", note)
+		line("model", s.marked(note))
 	}
-	line("advice", "%v", s.Advice)
+	line("advice", s.marked(s.Advice.String()))
 	only := s.Targets[0]
 	if len(s.Targets) > 1 {
 		return nil
 	}
 	if only.Curve != nil && len(only.Curve.Points) > 0 {
 		fmt.Fprintln(out)
-		if err := printTable(out, curveTable(only, s.Learner)); err != nil {
+		if err := printTable(out, s.markedTable(curveTable(only, s.Learner))); err != nil {
 			return err
 		}
 	}
 	if len(only.Learners) > 1 {
 		fmt.Fprintln(out)
-		return printTable(out, learnersTable(only, 10))
+		return printTable(out, s.markedTable(learnersTable(only, 10)))
 	}
 	return nil
 }

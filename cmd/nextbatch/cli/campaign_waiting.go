@@ -72,8 +72,8 @@ func whatToDo(address string, list []campaign.Waiting) string {
 	return fmt.Sprintf("nothing learns from such a label before it is confirmed or corrected: 'nextbatch campaign confirm %s %s' if it is right, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one otherwise", store, id, store)
 }
 
-// waitingFacts are the lines of a status about labels that wait.
-func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
+// waitingFacts are the lines of a status about labels that wait, with this decimal mark; 0 means a point.
+func waitingFacts(list []campaign.Waiting, now time.Time, decimal byte) (lines []string) {
 	if len(list) == 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
 	}
 	lines = append(lines, fmt.Sprintf(text, ageText(now.Sub(list[0].Since))))
 	for _, w := range list[:min(mostWaiting, len(list))] {
-		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person), waitingText(w)))
+		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person), words.MarkedIn(waitingText(w), decimal, w.Target)))
 	}
 	if more := len(list) - mostWaiting; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; --json lists all", more))
@@ -91,14 +91,14 @@ func waitingFacts(list []campaign.Waiting, now time.Time) (lines []string) {
 	return lines
 }
 
-// unlikelyFacts are the lines of a status about labels that count although they are far from the others.
-func unlikelyFacts(list []campaign.Waiting) (lines []string) {
+// unlikelyFacts are the lines of a status about labels that count although they are far from the others, with this decimal mark; 0 means a point.
+func unlikelyFacts(list []campaign.Waiting, decimal byte) (lines []string) {
 	if len(list) == 0 {
 		return nil
 	}
 	lines = append(lines, words.Count(len(list), "label counts although it is", "labels count although they are")+" far from all others, and one such label can decide the error; if it is wrong, tell the right one with --correct")
 	for _, w := range list[:min(mostWaiting, len(list))] {
-		lines = append(lines, fmt.Sprintf("%s: %s", w.ID, waitingText(w)))
+		lines = append(lines, w.ID+": "+words.MarkedIn(waitingText(w), decimal, w.Target))
 	}
 	if more := len(list) - mostWaiting; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

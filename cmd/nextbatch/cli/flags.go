@@ -285,7 +285,7 @@ func (v *shareValue) String() string {
 	if *v == 0 {
 		return ""
 	}
-	return shareText(float64(*v))
+	return words.Share(float64(*v))
 }
 
 func (v *shareValue) Type() string { return "share" }

@@ -348,25 +348,26 @@ func someOf(n, of int, what string) string {
 
 // facts lists how the batch was made.
 func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
+	decimal := s.candidates().Origin().Decimal
 	list := []report.Fact{
 		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
-		{Name: "rows", Value: fmt.Sprintf("%s labelled, %s, %d requested, %d picked", words.Whole(r.Metrics.Labelled), words.Count(r.Metrics.Pool, "candidate", "candidates"), s.plan.Batch, len(r.IDs))},
+		{Name: "rows", Value: words.MarkedIn(fmt.Sprintf("%s labelled, %s, %d requested, %d picked", words.Whole(r.Metrics.Labelled), words.Count(r.Metrics.Pool, "candidate", "candidates"), s.plan.Batch, len(r.IDs)), decimal)},
 		{Name: "inputs", Value: words.Count(r.Metrics.Inputs, "number", "numbers") + " per row" + s.inputNames()},
 	}
 	if model := s.plan.Model(); model != nil && model.Kind().Blends() {
-		list = append(list, learnerFacts(r, s.candidates().Origin().Decimal)...)
+		list = append(list, learnerFacts(r, decimal)...)
 	} else if model != nil {
 		networks := model.Ensemble()
 		list = append(list, report.Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(networks),
 			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
 	}
 	if r.Metrics.Cost != nil {
-		list = append(list, report.Fact{Name: "cost", Value: words.Number(float64(*r.Metrics.Cost)) + " of " + words.Number(s.limits.budget)})
+		list = append(list, report.Fact{Name: "cost", Value: words.MarkedIn(words.Number(float64(*r.Metrics.Cost))+" of "+words.Number(s.limits.budget), decimal)})
 	}
 	t := r.Timings
 	return append(list,
-		report.Fact{Name: "seconds", Value: fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total, t.Read, t.Train, t.Kernel, t.Select)},
+		report.Fact{Name: "seconds", Value: words.MarkedIn(fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total, t.Read, t.Train, t.Kernel, t.Select), decimal)},
 		report.Fact{Name: "version", Value: r.Version})
 }
 

@@ -1,3 +1,5 @@
+import { writeWith } from './format'
+import { markOf } from './reading'
 import type { TextStyle } from './textstyle'
 import type { Added, AskRequest, Audit, Batch, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Measured, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
@@ -88,7 +90,11 @@ export const api = {
   signOut: () => request('DELETE', '/v1/session'),
 
   campaigns: () => get<Campaign[]>('/v1/campaigns'),
-  campaign: (c: string) => get<Campaign>(of(c)),
+  campaign: async (c: string) => {
+    const found = await get<Campaign>(of(c))
+    writeWith(markOf(found))
+    return found
+  },
   create: async (table: Blob, query: { name: string; target: string; learner: string; lease: string; random_start?: string; ignore: string[]; id?: string } & TextStyle, key: string) =>
     await (await request('POST', address('/v1/campaigns', query), { body: table, headers: { 'Idempotency-Key': key } })).json() as Campaign,
   preview: async (table: Blob, query: { target?: string; id?: string; ignore: string[] } & TextStyle, signal?: AbortSignal) =>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { writeWith } from './format'
 import { Shell } from './parts/shell'
 import { followLinks, usePlace } from './router'
 import type { Place } from './router'
@@ -34,6 +35,7 @@ export function App() {
       removeEventListener('click', followLinks)
     }
   }, [])
+  if (!('campaign' in place)) writeWith('point') // a campaign says its own when it is loaded
   if (!who.known) return null
   if (!who.session) return <SignIn problem={who.problem} done={session => setWho({ known: true, session, problem: null })} />
   return <Shell session={who.session} place={place}><View place={place} session={who.session} /></Shell>

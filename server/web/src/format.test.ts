@@ -1,6 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
-import { ago, bytes, duration, estimate, exact, grouped, limits, many, nameWithoutUnit, number, percent, predicted, range, rough, unitOf } from './format'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ago, bytes, count, duration, estimate, exact, grouped, limits, many, markedIn, nameWithoutUnit, number, percent, predicted, range, rough, unitOf, writeWith } from './format'
+
+describe('decimal commas', () => {
+  afterEach(() => writeWith('point'))
+  test('are those of the campaign on the page', () => {
+    writeWith('comma')
+    expect([number(1234.56), exact(0.5), estimate(3030.4, 2311, 4562), count(12345), percent(0.015), number(1.5e-7)]).toEqual(['1.235', '0,5', '3.030 (2.310 to 4.560)', '12.345', '1,5 %', '1,5e-07'])
+    expect(markedIn('The RMSE is 1,046.5 (0.9 to 2,000), so 3.5 % more would tell.')).toBe('The RMSE is 1.046,5 (0,9 to 2.000), so 3,5 % more would tell.')
+    writeWith('point')
+    expect(markedIn('1,046.5')).toBe('1,046.5')
+  })
+})
 
 describe('numbers', () => {
   // The program writes numbers in the same way, and its tests read the same cases.

@@ -5,8 +5,21 @@ import type { Interval } from './types'
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
+export type Mark = 'point' | 'comma'
+
+let mark: Mark = 'point'
+
+/** From now on numbers have this decimal mark: that of the campaign on the page. */
+export const writeWith = (other: Mark): void => { mark = other }
+
+/** The text of a number with the decimal mark; a comma swaps places with the mark of thousands. */
+const marked = (text: string): string => mark === 'comma' ? text.replace(/[.,]/g, c => c === ',' ? '.' : ',') : text
+
+/** A sentence of the service, whose numbers get the decimal mark. */
+export const markedIn = (text: string): string => text.replace(/\d+(,\d{3})*(\.\d+)?/g, marked)
+
 /** A count, such as 12,345. */
-export const count = (n: number): string => whole.format(n)
+export const count = (n: number): string => marked(whole.format(n))
 
 /** A count with its noun: 1 row, 2 rows. */
 export function many(n: number, one: string, more = `${one}s`): string {
@@ -19,7 +32,7 @@ const exponentOf = (v: number): number => Number(v.toExponential().split('e')[1]
 function commas(text: string): string {
   if (!/[1-9]/.test(text)) return '0' // not -0
   const [whole, part] = text.split('.') as [string, string | undefined]
-  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? `.${part}` : '')
+  return marked(whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? `.${part}` : ''))
 }
 
 /** A number with so many decimals; what lies exactly between two is rounded to the even one. */
@@ -34,7 +47,7 @@ const withoutZeros = (text: string): string => text.includes('.') ? text.replace
 
 /** A number with an exponent of at least two digits. */
 function scientific(mantissa: string, exponent: number): string {
-  return `${mantissa}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
+  return `${marked(mantissa)}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
 }
 
 const notFinite = (v: number): string => Number.isNaN(v) ? 'not a number' : v > 0 ? '∞' : '-∞'

@@ -1,5 +1,5 @@
 import { readNumber } from './reading'
-import type { Mark } from './reading'
+import type { Mark } from './format'
 
 /** Reads what a person entered for each target: numbers, or what is wrong. Empty fields are left out. */
 export function readLabels(targets: string[], texts: Record<string, string>, mark: Mark): { values: Record<string, number> } | { fault: string } {

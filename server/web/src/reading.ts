@@ -1,8 +1,7 @@
 import { grouped } from './format'
+import type { Mark } from './format'
 
 // Numbers as people type them: 12.5, 12,5, 12,500, 1'250.5 or 3e-4.
-
-export type Mark = 'point' | 'comma'
 
 /** What was read, and words on how where somebody might have meant something else. */
 export interface Reading { value: number; how: string }

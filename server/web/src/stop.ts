@@ -5,7 +5,7 @@ export type Measure = 'rmse' | 'mae' | 'q95' | 'gain'
 export interface StopRule { measure: Measure; below: number }
 
 export const measures: { measure: Measure; words: string }[] = [
-  { measure: 'gain', words: 'a tenth more labels lower the error by less than' },
+  { measure: 'gain', words: 'a tenth more labels help by less than' },
   { measure: 'rmse', words: 'the RMSE is below' },
   { measure: 'mae', words: 'the mean absolute error is below' },
   { measure: 'q95', words: '95 % of the errors are below' },

@@ -25,5 +25,22 @@ export function understoodStyle(u: Understood): TextStyle {
   }
 }
 
+/** What the field for the words that mean a missing value is called. */
+export const missingMarksLabel = 'Words that mean “missing”'
+
+const labels: Record<string, string> = { ...Object.fromEntries(styleChoices.map(c => [c.name, c.label])), missing_marks: missingMarksLabel.replace('“', '‘').replace('”', '’'), id: 'Column that names the rows' }
+
+/** What the service says about an uploaded table, with the fields of the page for the parameters of its requests. */
+export function uploadWords(text: string): string {
+  return text
+    .replace(/\b(\w+)=("[^"]*"|[^\s;)]+)/g, (all, name: string, value: string) => {
+      if (name === 'ignore') return `untick ${value}`
+      const label = labels[name], choice = styleChoices.find(c => c.name === name)?.options.find(([v]) => v === value)
+      return label ? `“${label}: ${choice?.[1].replace(/:.*/, '') ?? value}”` : all
+    })
+    .replace(/\bwith missing_marks\b/g, `with “${labels['missing_marks']!}”`)
+    .replace(/\bid (?=\S.* names the rows\b)/g, `“${labels['id']!}” `)
+}
+
 /** Whether the file is text, so that somebody can say how it is written. */
 export const isText = (u: Understood): boolean => u.format === 'csv' || u.format === 'tsv'

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api, newKey } from '../api'
 import { many } from '../format'
+import { uploadWords } from '../textstyle'
 import type { TextStyle } from '../textstyle'
 import type { Added, Campaign, Preview } from '../types'
 import { Drop } from './drop'
@@ -53,7 +54,7 @@ function AddRows({ file, campaign, done }: { file: File; campaign: Campaign; don
     <>
       <Reading preview={preview} style={style} change={setStyle} />
       {missing.length > 0 && <p class="note warn small">The campaign has {missing.length === 1 ? 'a column' : 'columns'} that the file lacks: {missing.join(', ')}. Another separator or first line may help.</p>}
-      <ProblemNote error={error} />
+      <ProblemNote error={error} words={uploadWords} />
       {preview && <p><button type="button" class="primary" disabled={busy} onClick={() => { void add() }}>{busy ? 'Adding…' : `Add ${many(preview.rows, 'row')}`}</button></p>}
     </>
   )

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { nameWithoutUnit, unitOf } from '../format'
 import { readNumber } from '../reading'
-import type { Mark } from '../reading'
+import type { Mark } from '../format'
 
 /** A field for the label of each target. The first one has the focus; the others follow with Tab. */
 export function LabelFields({ name, targets, texts, mark, change, fault }: {

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { problemText } from '../api'
 
-/** What went wrong, and a way to try again. */
-export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
+/** What went wrong, in the words of the page, and a way to try again. */
+export function ProblemNote({ error, retry, words = text => text }: { error: unknown; retry?: () => void; words?: (text: string) => string }) {
   if (error === null || error === undefined) return null
   return (
     <div class="note bad" role="alert">
-      <p>{problemText(error)}</p>
+      <p>{words(problemText(error))}</p>
       {retry && <button type="button" class="quiet" onClick={retry}>Try again</button>}
     </div>
   )

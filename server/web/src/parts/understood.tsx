@@ -1,5 +1,5 @@
 import { sentence } from '../api'
-import { isText, styleChoices, understoodStyle } from '../textstyle'
+import { isText, missingMarksLabel, styleChoices, understoodStyle, uploadWords } from '../textstyle'
 import type { StyleChoice, TextStyle } from '../textstyle'
 import type { Preview } from '../types'
 
@@ -12,11 +12,11 @@ export function Reading({ preview, style, change }: { preview: Preview | null; s
   return (
     <section class="card reading" aria-label="How the file was read">
       <h2>{u ? 'How the file was read' : 'How the file is written'}</h2>
-      {u && u.notes.length > 0 && <ul class="notes small">{u.notes.map(n => <li key={n}>{sentence(n)}</li>)}</ul>}
+      {u && u.notes.length > 0 && <ul class="notes small">{u.notes.map(n => <li key={n}>{sentence(uploadWords(n))}</li>)}</ul>}
       {(!u || isText(u)) && (
         <div class="style-fields">
           {styleChoices.map(c => <StyleField key={c.name} choice={c} said={style[c.name] ?? ''} guessed={guessed[c.name] ?? ''} change={v => set(c.name, v)} />)}
-          <div class="field"><label for="missing_marks">Words that mean “missing”</label>
+          <div class="field"><label for="missing_marks">{missingMarksLabel}</label>
             <input id="missing_marks" placeholder="such as failed, n.m." value={style.missing_marks ?? ''} onChange={e => set('missing_marks', e.currentTarget.value.trim())} /></div>
         </div>
       )}

@@ -11,6 +11,7 @@ import { Loading, ProblemNote } from '../parts/notice'
 import { Reading } from '../parts/understood'
 import { batchOf, BatchField, LeaseField, RandomStartField } from '../parts/settings'
 import { go, pathOf } from '../router'
+import { uploadWords } from '../textstyle'
 import type { TextStyle } from '../textstyle'
 import { defaultBatch, defaultLease } from '../types'
 import type { Preview, PreviewColumn } from '../types'
@@ -60,7 +61,7 @@ function Choices({ file }: { file: File }) {
   }, [asked])
   // Another way to read the file may give other columns.
   const read = (as: TextStyle) => { setStyle(as); setTargets(null); setId(null); setIgnored([]); setColumns([]); setAsking('') }
-  if (!preview) return error ? <><ProblemNote error={error} /><Reading preview={null} style={style} change={read} /></> : <Loading what="the table" />
+  if (!preview) return error ? <><ProblemNote error={error} words={uploadWords} /><Reading preview={null} style={style} change={read} /></> : <Loading what="the table" />
   const toggle = (column: string) => {
     setTargets(chosen.includes(column) ? chosen.filter(c => c !== column) : [...chosen, column])
     setIgnored(list => list.filter(c => c !== column))
@@ -132,7 +133,7 @@ function Choices({ file }: { file: File }) {
           </select></div>
         {labelled && <RandomStartField value={random} change={setRandom} />}
         {preview.forecast && <p class="note small"><span>{sentence(preview.forecast.text) || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
-        {preview.warnings.map(w => <p key={w} class="note warn small">{w}</p>)}
+        {preview.warnings.map(w => <p key={w} class="note warn small">{uploadWords(w)}</p>)}
         <BatchLimitsFields typed={limits} change={setLimits} columns={used.map(c => c.name).filter(c => !chosen.includes(c) && c !== named)} groups error={error} />
         <button type="submit" class="primary" disabled={!right || busy}>{busy ? 'Starting…' : chosen.length > 0 ? 'Start the campaign' : 'Choose what to predict'}</button>
       </section>

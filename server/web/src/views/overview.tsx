@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api, sentence } from '../api'
-import { ago, count, limits, many, middle, nameWithoutUnit, number, percent, rough, unitOf } from '../format'
+import { ago, count, limits, many, markedIn, middle, nameWithoutUnit, number, percent, rough, unitOf } from '../format'
 import { stageText, useJob } from '../jobs'
 import { LearningCurve } from '../parts/curve'
 import { Model } from '../parts/learners'
@@ -75,7 +75,7 @@ function AdviceCard({ standing, status, session, unit, rule, change }: {
     <section class={`card advice ${verdict.replaceAll(' ', '-')}`} aria-label="Advice">
       <div>
         <h2>{title}</h2>
-        <p>{sentence(because)}</p>
+        <p>{markedIn(sentence(because)).replaceAll(' %', '\u00a0%')}</p>
       </div>
       {session.role !== 'viewer' && status.open + status.asked > 0 &&
         <a class={verdict === 'stop' ? 'button' : 'button primary'} href={pathOf({ view: 'label', campaign: status.name })}>Label rows</a>}
@@ -129,7 +129,7 @@ function ErrorNow({ t, unit }: { t: TargetStanding; unit: string }) {
         <>
           <dd class="big">{middle(t.curve.rmse)}{t.curve.rmse.value !== null && unit && <span class="unit"> {unit}</span>}</dd>
           <dd class="faint">{limits(t.curve.rmse)}, from {many(t.curve.rows, 'random row')}</dd>
-          <dd class="faint">mean absolute error {t.curve.mae.value === null ? 'unknown' : middle(t.curve.mae)}; 95 % below {t.curve.q95.value === null ? 'no limit' : middle(t.curve.q95)}</dd>
+          <dd class="faint">mean absolute error {t.curve.mae.value === null ? 'unknown' : middle(t.curve.mae)}; 95{'\u00a0'}% below {t.curve.q95.value === null ? 'no limit' : middle(t.curve.q95)}</dd>
         </>
       ) : (
         <>
