@@ -79,7 +79,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (one minute by default).
 
 .PHONY: soak
 soak: ## Run the tests that take many minutes.
-	NEXTBATCH_SOAK=1 go test -count=1 -timeout 4h -v -run '^TestSoak|^TestKilledRun' ./benchmark ./campaign ./cmd/nextbatch ./cmd/nextbatch/cli
+	NEXTBATCH_SOAK=1 go test -count=1 -timeout 4h -v -run '^TestSoak|^TestKilledRun' ./internal/benchmark ./campaign ./cmd/nextbatch ./cmd/nextbatch/cli
 	NEXTBATCH_SOAK=1 go test . -count=1 -timeout 4h -v -run '^TestSoakLargePool$$'
 	CGO_ENABLED=1 go test ./selection -count=1 -race -run '^TestRanksSelectTheSame$$' -timeout 4h
 	go test ./network -count=1 -run IntervalsOnRealData -v -timeout 4h -intervals-labels 128,512,2048 -intervals-splits 3 -intervals-epochs 256
@@ -193,7 +193,7 @@ wheel: ## Build the Python package for this machine into python/dist.
 wheels: ## Build the Python package into python/dist: a wheel for each platform, and the source.
 	python3 python/backend.py python/dist $(WHEELS)
 
-WEB := server/web
+WEB := internal/server/web
 
 # npm ci runs again only after the lock file has changed.
 $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
@@ -201,18 +201,18 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
 	touch $@
 
 .PHONY: web
-web: $(WEB)/node_modules/.package-lock.json ## Build the dashboard into server/web/dist, which is committed.
+web: $(WEB)/node_modules/.package-lock.json ## Build the dashboard into internal/server/web/dist, which is committed.
 	cd $(WEB) && npm run --silent build
 
 .PHONY: web-types
 web-types: ## Write the types of the dashboard from the description of the service; a test says when they are stale.
-	@go test ./server -count=1 -run '^TestTypesOfTheDashboard$$' -write-types
+	@go test ./internal/server -count=1 -run '^TestTypesOfTheDashboard$$' -write-types
 
 .PHONY: web-check
-web-check: $(WEB)/node_modules/.package-lock.json ## Types, lint and unit tests of the dashboard, and whether server/web/dist is up to date.
+web-check: $(WEB)/node_modules/.package-lock.json ## Types, lint and unit tests of the dashboard, and whether internal/server/web/dist is up to date.
 	cd $(WEB) && npm run --silent types && npm run --silent lint && npm run --silent unit
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && (cd $(WEB) && npm run --silent build -- --outDir "$$fresh" --emptyOutDir --logLevel warn) && \
-	diff -r "$$fresh" $(WEB)/dist || { echo "server/web/dist is stale: run make web" >&2; exit 1; }
+	diff -r "$$fresh" $(WEB)/dist || { echo "internal/server/web/dist is stale: run make web" >&2; exit 1; }
 
 .PHONY: screenshots
 screenshots: $(WEB)/node_modules/.package-lock.json ## Make the pictures of docs/dashboard.md again, with a campaign on real data; needs chromium and ../shared.

@@ -55,7 +55,8 @@ func TestDeviceFailuresAreNotTheDatas(t *testing.T) {
 				if result != nil || !errors.Is(err, cause) || !device.Failed(err) || errors.As(err, new(*nextbatch.DataError)) {
 					t.Errorf("%s, %s: %+v, %v", when, method, result, err)
 				}
-				if errors.Is(err, device.ErrMemory) != (cause == full) || err != nil && !strings.Contains(err.Error(), "fake:0 test card: "+cause.Error()) {
+				if errors.Is(err, device.ErrMemory) != (cause == full) || err != nil &&
+					!strings.Contains(err.Error(), "fake:0 test card: "+cause.Error()) {
 					t.Errorf("%s, %s: the error is %v", when, method, err)
 				}
 			}
@@ -83,8 +84,10 @@ func TestBatchOnADevice(t *testing.T) {
 	for i := range groups {
 		groups[i] = i % 50
 	}
-	for _, method := range []string{"maxdiag:grad>sketch(16)", "maxdist-tp:grad>sketch(16)", "maxdist-p:grad>sketch(16)", "lcmd-tp:grad>sketch(16)"} {
-		for _, c := range []selection.Constraints{{}, {Exclude: []int{3}, Require: []int{5, 9}}, {Group: groups, PerGroup: 2}} {
+	for _, method := range []string{"maxdiag:grad>sketch(16)", "maxdist-tp:grad>sketch(16)", "maxdist-p:grad>sketch(16)",
+		"lcmd-tp:grad>sketch(16)"} {
+		for _, c := range []selection.Constraints{{}, {Exclude: []int{3}, Require: []int{5, 9}},
+			{Group: groups, PerGroup: 2}} {
 			for _, p.Batch = range []int{2, 12, 80} {
 				p.Constraints = c
 				s := spec.MustParse(method)
@@ -101,8 +104,8 @@ func TestBatchOnADevice(t *testing.T) {
 	}
 }
 
-// TestBlendsOnADevice: the default methods of blends, with few labels and with more, pick on a device what they pick on the
-// CPU. That of trees is left out: many of its distances are equal, and rounding then decides.
+// TestBlendsOnADevice: the default methods of blends, with few labels and with more, pick on a device what they pick on
+// the CPU. That of trees is left out: many of its distances are equal, and rounding then decides.
 func TestBlendsOnADevice(t *testing.T) {
 	for _, test := range []struct {
 		learner  learner.Kind
@@ -133,7 +136,8 @@ func TestBlendsOnADevice(t *testing.T) {
 func TestFeaturesOnADevice(t *testing.T) {
 	on := device.With(t.Context(), &devicetest.Fake{})
 	p := smallProblem(t)
-	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(8)>train", "lcmd-tp:ll", "lcmd-tp:grad>sketch(16)+0.5*linear", "bait-f-p:(0.1*linear+grad>sketch(8))>train"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(8)>train", "lcmd-tp:ll",
+		"lcmd-tp:grad>sketch(16)+0.5*linear", "bait-f-p:(0.1*linear+grad>sketch(8))>train"} {
 		s, counted := spec.MustParse(text), 0
 		p.Progress = func(done nextbatch.Progress) { counted = done.Done }
 		want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
@@ -158,7 +162,8 @@ func TestFeaturesOnADevice(t *testing.T) {
 // requireNear compares numbers, up to rounding in float32; those of a device have other bits.
 func requireNear(t *testing.T, text string, got, want nextbatch.Numbers) {
 	t.Helper()
-	a, b := append(matrix.Converted[float64](got.Single).Data, got.Double.Data...), append(matrix.Converted[float64](want.Single).Data, want.Double.Data...)
+	a, b := append(matrix.Converted[float64](got.Single).Data, got.Double.Data...),
+		append(matrix.Converted[float64](want.Single).Data, want.Double.Data...)
 	largest := 0.0
 	for _, v := range b {
 		largest = max(largest, math.Abs(v))
@@ -202,7 +207,8 @@ func TestFeaturesThatADeviceDoesNotCompute(t *testing.T) {
 		if want := mustSelect(t, spec.MustParse(text), learnt); !ties && !slices.Equal(batch.Rows(), want.Rows()) {
 			t.Errorf("%s: picked %v, on the CPU %v, %q", text, batch.Rows(), want.Rows(), batch.Warnings)
 		}
-		if all := strings.Join(batch.Warnings, "\n"); strings.Contains(text, "rff") && !strings.Contains(all, "the features were computed on the CPU, not on fake:0 test card") {
+		if all := strings.Join(batch.Warnings, "\n"); strings.Contains(text, "rff") &&
+			!strings.Contains(all, "the features were computed on the CPU, not on fake:0 test card") {
 			t.Errorf("%s: warnings %q", text, all)
 		}
 	}
@@ -210,7 +216,8 @@ func TestFeaturesThatADeviceDoesNotCompute(t *testing.T) {
 	blocks := 0
 	err := nextbatch.EachFeatures(on, spec.MustParse("lcmd-tp:ll"), p, p.Pool, func(n nextbatch.Numbers) error {
 		blocks++
-		if all := strings.Join(n.Warnings, "\n"); !strings.Contains(all, "the features were computed on the CPU, not on fake:0 test card") {
+		if all := strings.Join(n.Warnings, "\n"); !strings.Contains(all,
+			"the features were computed on the CPU, not on fake:0 test card") {
 			t.Errorf("warnings %q", all)
 		}
 		return nil

@@ -12,9 +12,11 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -47,8 +49,9 @@ func farTables(t *testing.T, offset float64) (train, pool *dataset.Table) {
 
 func farRequest(t *testing.T, offset float64) nextbatch.Request {
 	train, pool := farTables(t, offset)
-	return nextbatch.Request{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:grad>sketch(32)"),
-		Choices: nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}}
+	return nextbatch.Request{Input: tables.Input{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}},
+		Ask: limits.Ask{Batch: 6}, Spec: spec.MustParse("lcmd-tp:grad>sketch(32)"),
+		Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}}}
 }
 
 // selected returns the batch and the model, with the warnings.
@@ -106,7 +109,8 @@ func TestBatchFarFromZero(t *testing.T) {
 		want, _, _ := selected(t, way(farRequest(t, 0)))
 		for _, offset := range farOffsets {
 			got, _, warnings := selected(t, way(farRequest(t, offset)))
-			if !slices.Equal(got.Indices, want.Indices) || !slices.Equal(got.Scores, want.Scores) || !reflect.DeepEqual(got.Predictions, want.Predictions) {
+			if !slices.Equal(got.Indices, want.Indices) || !slices.Equal(got.Scores, want.Scores) ||
+				!reflect.DeepEqual(got.Predictions, want.Predictions) {
 				t.Errorf("%s, offset %v: rows %v, want %v", name, offset, got.Indices, want.Indices)
 			}
 			if slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "digits") }) {
@@ -131,7 +135,7 @@ func TestLabelsFarFromZero(t *testing.T) {
 		if slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "digits") }) {
 			t.Errorf("offset %v: %q", offset, warnings)
 		}
-		rows := rowsOf(t, tables.Tables{Pool: r.Pool, Encoder: model.Columns()})
+		rows := rowsOf(t, tables.Tables{Input: tables.Input{Pool: r.Pool}, Encoder: model.Columns()})
 		values, err := model.Predict(t.Context(), rows.Pool)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +171,9 @@ func TestForeignFarFromZero(t *testing.T) {
 	inputs := func(offset float64, standardise bool) (matrix.Dense[float32], []string) {
 		f := &nextbatch.Foreign{Model: sums{}, Standardise: standardise}
 		train, pool := farTables(t, offset)
-		tables, err := f.Tables(tables.Tables{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Missing: tables.DropMissing})
+		tables,
+			err := f.Tables(tables.Tables{Input: tables.Input{Train: train, Pool: pool, TargetColumns: []string{"y", "z"},
+			Missing: tables.DropMissing}})
 		if err != nil {
 			t.Fatal(err)
 		}

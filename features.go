@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/compose"
+	"github.com/nextbatch/nextbatch/internal/compose"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -64,14 +64,16 @@ func features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 
 // EachFeatures is Features block by block, in order, for features that need not fit into
 // memory. A block is valid until visit returns. Warnings come with the last block.
-func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T], visit func(Numbers) error) error {
+func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T],
+	visit func(Numbers) error) error {
 	if rows, single := any(rows).(matrix.Dense[float32]); single {
 		return eachFeatures32(ctx, spec, p, rows, visit)
 	}
 	return eachFeatures64(ctx, spec, p, any(rows).(matrix.Dense[float64]), visit)
 }
 
-func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T], visit func(Numbers) error) error {
+func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T],
+	visit func(Numbers) error) error {
 	return rowfile.Guard(func() error {
 		c, k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 		switch {
@@ -89,7 +91,8 @@ func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem
 }
 
 // eachBlock visits the features of blocks of rows.
-func eachBlock[To, From matrix.Float](ctx context.Context, c *compose.Composer, asked spec.Spec, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
+func eachBlock[To, From matrix.Float](ctx context.Context, c *compose.Composer, asked spec.Spec, k kernel.Kernel[To],
+	rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
 	m, err := featureMap(asked, k)
 	if err != nil {
 		return err
@@ -119,7 +122,8 @@ func forFeatures(s spec.Spec) spec.Spec {
 }
 
 // kernelOf returns the kernel of a spec, in one of two precisions, for a number of rows.
-func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compose.Composer, kernel.Kernel[float32], kernel.Kernel[float64], error) {
+func kernelOf(ctx context.Context, spec spec.Spec, p Problem,
+	rows int) (*compose.Composer, kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if !spec.UsesKernel() {
 		return nil, nil, nil, fmt.Errorf("%v uses no kernel", spec)
 	}
@@ -140,7 +144,8 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compos
 func featureMap[T matrix.Float](asked spec.Spec, k kernel.Kernel[T]) (kernel.FeatureMap[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
-		return nil, fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", asked)
+		return nil,
+			fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", asked)
 	}
 	if m.Dim() > mostWritten {
 		return nil, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", asked, m.Dim())
@@ -148,7 +153,8 @@ func featureMap[T matrix.Float](asked spec.Spec, k kernel.Kernel[T]) (kernel.Fea
 	return m, nil
 }
 
-func featuresOf[T matrix.Float](c *compose.Composer, asked spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func featuresOf[T matrix.Float](c *compose.Composer, asked spec.Spec, k kernel.Kernel[T],
+	rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	m, err := featureMap(asked, k)
 	if err != nil {
 		return matrix.Dense[T]{}, err
@@ -181,7 +187,8 @@ func gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b m
 	return n, err
 }
 
-func gramOf[T matrix.Float](ctx context.Context, c *compose.Composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
+func gramOf[T matrix.Float](ctx context.Context, c *compose.Composer, k kernel.Kernel[T], a,
+	b matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](a.Rows, b.Rows)
 	prepared, left, right, err := compose.Prepare(c, k, a, b)
 	if err != nil {
@@ -244,7 +251,8 @@ func Distances(ctx context.Context, spec spec.Spec, p Problem, rows, known matri
 	return distances(ctx, k32, rows, known)
 }
 
-func distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows, known matrix.Dense[T]) ([]float64, error) {
+func distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows,
+	known matrix.Dense[T]) ([]float64, error) {
 	prepared, sets, err := kernel.Prepare(ctx, k, rows, known)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -15,21 +16,23 @@ import (
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
 func TestFeaturesAgreeWithGram(t *testing.T) {
 	t.Parallel()
-	rows, err := tables.Tables{One: asked(t).Table, TargetColumns: []string{"y"}, NotInputs: []string{"id", "site"}}.Rows(t.Context())
+	rows, err := tables.Tables{Input: tables.Input{Table: asked(t).Table, TargetColumns: []string{"y"}},
+		NotInputs: []string{"id", "site"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	sample := nextbatch.Sample(rows)
+	sample := fitted.Sample(rows)
 	model, err := network.Fit(t.Context(), sample, network.Options{Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := nextbatch.NewProblem(t.Context(), rows, learner.OfNetwork(model), config.Architecture)
+	p, err := nextbatch.NewProblem(t.Context(), rows, fitted.Of(learner.OfNetwork(model), rows, nil), config.Architecture)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"lcmd-tp:linear", "lcmd-tp:ll", "lcmd-tp:grad>sketch(32)", "bait-f-p:grad>sketch(8)>train", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
+	for _, text := range []string{"lcmd-tp:linear", "lcmd-tp:ll", "lcmd-tp:grad>sketch(32)",
+		"bait-f-p:grad>sketch(8)>train", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
 		spec := spec.MustParse(text)
 		f, err := nextbatch.Features(t.Context(), spec, p, p.Pool)
 		if err != nil {

@@ -9,14 +9,17 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // foreignTable has three inputs, an id and labels for its first rows.
 func foreignTable(t *testing.T, rows, labelled int) *dataset.Table {
 	t.Helper()
-	columns := []*dataset.Numeric{dataset.NewNumeric("a"), dataset.NewNumeric("y"), dataset.NewNumeric("b"), dataset.NewNumeric("c")}
+	columns := []*dataset.Numeric{dataset.NewNumeric("a"), dataset.NewNumeric("y"), dataset.NewNumeric("b"),
+		dataset.NewNumeric("c")}
 	for i := range rows {
 		u := float64(i*7919%1000) / 100
 		label := math.NaN()
@@ -42,7 +45,8 @@ func TestRequestWithAForeignNetwork(t *testing.T) {
 	for _, standardise := range []bool{false, true} {
 		t.Run(fmt.Sprint(standardise), func(t *testing.T) {
 			request := nextbatch.Request{
-				Table: table, TargetColumns: []string{"y"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
+				Input: tables.Input{Table: table, TargetColumns: []string{"y"}}, Ask: limits.Ask{Batch: 6},
+				Spec:    spec.MustParse("lcmd-tp:ll"),
 				Foreign: &nextbatch.Foreign{Model: identity{3}, Standardise: standardise},
 			}
 			plan, err := request.Plan(t.Context())
@@ -107,7 +111,8 @@ func TestForeignNetworkIsRefused(t *testing.T) {
 		"infinite width":                  func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:ntk") },
 		"uses 3 networks":                 func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:ll>ens(3)") },
 	} {
-		r := nextbatch.Request{Table: table, TargetColumns: []string{"y"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
+		r := nextbatch.Request{Input: tables.Input{Table: table, TargetColumns: []string{"y"}}, Ask: limits.Ask{Batch: 6},
+			Spec:    spec.MustParse("lcmd-tp:ll"),
 			Foreign: &nextbatch.Foreign{Model: identity{3}}}
 		change(&r)
 		if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), words) {
@@ -134,7 +139,8 @@ func TestForeignNetworkNeedsNoLabels(t *testing.T) {
 		}
 		return table
 	}
-	r := nextbatch.Request{Train: rows(0, 20), Pool: rows(20, 90), Batch: 5, Spec: spec.MustParse("lcmd-tp:ll"),
+	r := nextbatch.Request{Input: tables.Input{Train: rows(0, 20), Pool: rows(20, 90)}, Ask: limits.Ask{Batch: 5},
+		Spec:    spec.MustParse("lcmd-tp:ll"),
 		Foreign: &nextbatch.Foreign{Model: identity{2}}}
 	plan, err := r.Plan(t.Context())
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -37,13 +39,15 @@ func givenTable(t *testing.T, rows int) (table *dataset.Table, truth matrix.Dens
 	return table, truth
 }
 
-// TestGivenLearners: predictions that were made elsewhere belong to rows of the table, whichever of these are used, in a
-// forecast as well.
+// TestGivenLearners: predictions that were made elsewhere belong to rows of the table, whichever of these are used, in
+// a forecast as well.
 func TestGivenLearners(t *testing.T) {
 	table, truth := givenTable(t, 320)
 	r := nextbatch.Request{
-		Table: table, TargetColumns: []string{"y"}, Batch: 5, Missing: tables.DropMissing,
-		Choices: nextbatch.Choices{Learner: learner.TreesOnly}, Given: []nextbatch.Given{{Name: "oracle", Held: truth, Pool: truth}},
+		Input: tables.Input{Table: table, TargetColumns: []string{"y"}, Missing: tables.DropMissing},
+		Ask:   limits.Ask{Batch: 5},
+		Options: fitted.Options{Choices: fitted.Choices{Learner: learner.TreesOnly},
+			Given: []fitted.Given{{Name: "oracle", Held: truth, Pool: truth}}},
 	}
 	plan, err := r.Plan(t.Context())
 	if err != nil {
@@ -78,8 +82,9 @@ func TestGivenLearnersThatCannotBe(t *testing.T) {
 		"there are two learners \"gp\"": func(r *nextbatch.Request) { r.Given[0].Name = "gp" },
 	} {
 		r := nextbatch.Request{
-			Table: table, TargetColumns: []string{"y"}, Batch: 5, Choices: nextbatch.Choices{Learner: learner.GaussianOnly},
-			Given: []nextbatch.Given{{Name: "oracle", Held: truth, Pool: truth}},
+			Input: tables.Input{Table: table, TargetColumns: []string{"y"}}, Ask: limits.Ask{Batch: 5},
+			Options: fitted.Options{Choices: fitted.Choices{Learner: learner.GaussianOnly},
+				Given: []fitted.Given{{Name: "oracle", Held: truth, Pool: truth}}},
 		}
 		change(&r)
 		plan, err := r.Plan(t.Context())

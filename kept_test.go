@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -21,7 +21,8 @@ import (
 // keptProblem returns a problem with networks that have not learnt anything.
 func keptProblem(t *testing.T, rows int) nextbatch.Problem {
 	t.Helper()
-	p := nextbatch.Problem{Batch: 9, Seed: 3, Train: decaying(1, 30, 6), Pool: decaying(2, 2400, 6).Slice(0, rows), Networks: "a"}
+	p := nextbatch.Problem{Batch: 9, Seed: 3, Train: decaying(1, 30, 6),
+		Pool: decaying(2, 2400, 6).Slice(0, rows), Networks: "a"}
 	var e network.Ensemble
 	for member := range 2 {
 		net, err := network.NewMLP(6, network.Architecture{Hidden: []int{24, 24}}, 1, member)
@@ -38,7 +39,9 @@ func keptProblem(t *testing.T, rows int) nextbatch.Problem {
 // last bit, while the pool grows by part of a block, and when only some rows are kept.
 func TestKeptFeatures(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train", "lcmd-tp:linear+2*grad>sketch(40)", "bait-f-p:(grad>sketch(40)+ll>sketch(24))>train"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll",
+		"kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train", "lcmd-tp:linear+2*grad>sketch(40)",
+		"bait-f-p:(grad>sketch(40)+ll>sketch(24))>train"} {
 		s := spec.MustParse(text)
 		for _, kept := range []*kept.Features{{}, {Limit: 1 << 19}, {Limit: 1}} {
 			for _, rows := range []int{1500, 2300, 700, 2400} {
@@ -58,7 +61,9 @@ func TestKeptFeatures(t *testing.T) {
 // features that are computed, and those of new rows alone are computed.
 func TestKeptFeaturesInFile(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train", "lcmd-tp:linear+2*grad>sketch(40)", "bait-f-p:(grad>sketch(40)+ll>sketch(24))>train"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll",
+		"kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train", "lcmd-tp:linear+2*grad>sketch(40)",
+		"bait-f-p:(grad>sketch(40)+ll>sketch(24))>train"} {
 		s, path := spec.MustParse(text), filepath.Join(t.TempDir(), "features")
 		for _, c := range []struct {
 			rows     int
@@ -69,7 +74,8 @@ func TestKeptFeaturesInFile(t *testing.T) {
 			p.Kept = &kept.Features{File: path}
 			sameBatch(t, text, mustSelect(t, s, p), want)
 			if _, computed := p.Kept.Counts(); computed != c.computed || p.Kept.Fresh() != (computed > 0) {
-				t.Errorf("%s, %d rows: features of %d rows were computed, not %d; fresh: %v", text, c.rows, computed, c.computed, p.Kept.Fresh())
+				t.Errorf("%s, %d rows: features of %d rows were computed, not %d; fresh: %v", text, c.rows, computed,
+					c.computed, p.Kept.Fresh())
 			}
 			var file bytes.Buffer
 			if err := errors.Join(p.Kept.Write(t.Context(), &file), os.WriteFile(path, file.Bytes(), 0o600)); err != nil {
@@ -103,8 +109,10 @@ func TestKeptFeaturesOfOthers(t *testing.T) {
 		p    nextbatch.Problem
 		want int64
 	}{
-		{"lcmd-tp:grad>sketch(40)", first, 530}, {"lcmd-tp:grad>sketch(40)", first, 0}, {"kmeanspp-tp:grad>sketch(40)", otherDraw, 0},
-		{"maxdet-p:grad>sketch(40)>train", first, 0}, {"lcmd-tp:grad>sketch(40)", other, 530}, {"lcmd-tp:grad>sketch(40)", otherSeed, 530},
+		{"lcmd-tp:grad>sketch(40)", first, 530}, {"lcmd-tp:grad>sketch(40)", first, 0},
+		{"kmeanspp-tp:grad>sketch(40)", otherDraw, 0},
+		{"maxdet-p:grad>sketch(40)>train", first, 0}, {"lcmd-tp:grad>sketch(40)", other, 530},
+		{"lcmd-tp:grad>sketch(40)", otherSeed, 530},
 		{"lcmd-tp:grad>sketch(41)", otherSeed, 530}, {"lcmd-tp:ll>sketch(41)", otherSeed, 530},
 	} {
 		if got := computed(c.text, c.p); got != c.want {
@@ -160,7 +168,8 @@ func TestKeptFeaturesReportRows(t *testing.T) {
 func TestKeptFeaturesOfATermAreItsOwn(t *testing.T) {
 	t.Parallel()
 	kept := &kept.Features{}
-	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "lcmd-tp:grad>sketch(40)+linear", "lcmd-tp:linear+grad>sketch(40)", "lcmd-tp:grad>sketch(40)"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "lcmd-tp:grad>sketch(40)+linear",
+		"lcmd-tp:linear+grad>sketch(40)", "lcmd-tp:grad>sketch(40)"} {
 		p := keptProblem(t, 500)
 		want := mustSelect(t, spec.MustParse(text), p)
 		p.Kept = kept

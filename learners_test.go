@@ -10,9 +10,12 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // blendRequest has two targets, one of which has missing labels, and a category.
@@ -37,8 +40,10 @@ func blendRequest(t *testing.T, labelled int) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumns: []string{"y", "w"}, IDColumn: "id", Batch: 6,
-		Choices: nextbatch.Choices{Learner: learner.Auto, Seed: 2, Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}},
+		Input: tables.Input{Table: table, TargetColumns: []string{"y", "w"}, IDColumn: "id"}, Ask: limits.Ask{Batch: 6},
+		Options: fitted.Options{Choices: fitted.Choices{Learner: learner.Auto, Seed: 2,
+			Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}},
+				Training: network.Training{Epochs: 2}}}},
 	}
 }
 
@@ -70,14 +75,16 @@ func TestBlends(t *testing.T) {
 			}
 			continue
 		}
-		if !strings.HasPrefix(plan.Spec, strings.SplitN(test.want, "(", 2)[0]) || len(got.IDs) != 6 || !strings.Contains(got.Learner, "out of fold") || len(got.Targets) != 2 || got.Targets[1].Learner == got.Learner {
+		if !strings.HasPrefix(plan.Spec, strings.SplitN(test.want, "(", 2)[0]) || len(got.IDs) != 6 ||
+			!strings.Contains(got.Learner, "out of fold") || len(got.Targets) != 2 || got.Targets[1].Learner == got.Learner {
 			t.Errorf("%+v: %s, %v, %q", test, plan.Spec, got.IDs, got.Learner)
 		}
 		again, err := r.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if other, err := again.Select(nextbatch.WithThreads(t.Context(), 3)); err != nil || !slices.Equal(got.IDs, other.IDs) || got.Learner != other.Learner {
+		if other, err := again.Select(nextbatch.WithThreads(t.Context(), 3)); err != nil ||
+			!slices.Equal(got.IDs, other.IDs) || got.Learner != other.Learner {
 			t.Errorf("%+v: other threads pick %v instead of %v (%v)", test, other.IDs, got.IDs, err)
 		}
 		path := filepath.Join(t.TempDir(), "model")
@@ -90,7 +97,8 @@ func TestBlends(t *testing.T) {
 		if again, err = r.Plan(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if other, err := again.Select(t.Context()); err != nil || !slices.Equal(got.IDs, other.IDs) || got.Learner != other.Learner {
+		if other, err := again.Select(t.Context()); err != nil || !slices.Equal(got.IDs, other.IDs) ||
+			got.Learner != other.Learner {
 			t.Errorf("%+v: the saved model picks %v instead of %v (%v)", test, other, got.IDs, err)
 		}
 	}
@@ -113,7 +121,8 @@ func TestBlendsStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Spec != "lcmd-tp:linear" || !slices.ContainsFunc(plan.Warnings, func(w string) bool { return strings.Contains(w, "too few to train a model") }) {
+	if plan.Spec != "lcmd-tp:linear" || !slices.ContainsFunc(plan.Warnings,
+		func(w string) bool { return strings.Contains(w, "too few to train a model") }) {
 		t.Errorf("%s, %q", plan.Spec, plan.Warnings)
 	}
 	if _, err := plan.Select(t.Context()); err != nil {
@@ -128,7 +137,8 @@ func TestBlendsAreForecast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plan.Forecast(t.Context(), 0); err != nil || !(plan.Seconds.Train > 0) || plan.Memory == 0 || plan.Model() != nil {
+	if err := plan.Forecast(t.Context(), 0); err != nil || !(plan.Seconds.Train > 0) ||
+		plan.Memory == 0 || plan.Model() != nil {
 		t.Errorf("%+v, %v", plan.Seconds, err)
 	}
 }

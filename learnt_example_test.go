@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -20,19 +20,23 @@ func learntProblem(t testing.TB) nextbatch.Problem {
 	t.Helper()
 	p := smallProblem(t)
 	p.Learnt = nextbatch.Learnt{
-		Processes: []kernel.Process{{Stationary: kernel.Stationary{Shape: kernel.Matern52, Variance: 1.5, Lengths: []float64{1, 2, 3, math.MaxFloat64}}, Noise: 0.01}},
-		Leaves:    kerneltest.NewStumps(4, 30, 6), Members: kerneltest.NewStumps(4, 7, 6),
+		Processes: []kernel.Process{{Stationary: kernel.Stationary{Shape: kernel.Matern52, Variance: 1.5,
+			Lengths: []float64{1, 2, 3, math.MaxFloat64}}, Noise: 0.01}},
+		Leaves: kerneltest.NewStumps(4, 30, 6), Members: kerneltest.NewStumps(4, 7, 6),
 	}
 	return p
 }
 
 // learntSpecs use what other learners than networks have learnt.
 var learntSpecs = []string{
-	"lcmd-tp:matern", "maxdet-p:matern>train", "bait-f-p:matern>rff(24)>train", "lcmd-tp:matern>rff(24)", "lcmd-tp:rbf>rff(24)", "maxdist-tp:laplace>scale>rff(24)",
+	"lcmd-tp:matern", "maxdet-p:matern>train", "bait-f-p:matern>rff(24)>train", "lcmd-tp:matern>rff(24)",
+	"lcmd-tp:rbf>rff(24)", "maxdist-tp:laplace>scale>rff(24)",
 	"lcmd-tp:leaf", "maxdet-p:leaf>train", "lcmd-tp:leaf>sketch(24)", "bait-f-p:leaf>sketch(24)>train",
 	"lcmd-tp:predictions", "bait-f-p:predictions>train",
-	"lcmd-tp:grad>sketch(24)+0.5*matern>rff(24)", "bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train", "lcmd-tp:grad+0.5*matern", "lcmd-tp:grad>sketch(24)+0.5*matern",
-	"maxdet-p:(grad+0.5*matern+leaf)>train", "lcmd-tp:(grad+leaf)>sketch(24)", "bait-f-p:(ll>ens(2)+leaf)>sketch(24)>train", "kmeanspp-tp:(2*matern+rbf)>rff(24)",
+	"lcmd-tp:grad>sketch(24)+0.5*matern>rff(24)", "bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train",
+	"lcmd-tp:grad+0.5*matern", "lcmd-tp:grad>sketch(24)+0.5*matern",
+	"maxdet-p:(grad+0.5*matern+leaf)>train", "lcmd-tp:(grad+leaf)>sketch(24)",
+	"bait-f-p:(ll>ens(2)+leaf)>sketch(24)>train", "kmeanspp-tp:(2*matern+rbf)>rff(24)",
 	"maxdet-p:(linear+nngp)>acs-grad", "frankwolfe-p:(predictions+linear)>acs-rf-hyper(8)",
 }
 
@@ -54,7 +58,8 @@ func TestSelectFromWhatIsLearnt(t *testing.T) {
 // its weight, in units in which the noise is σ², and needs no labels then.
 func TestMaternIsTheFittedProcess(t *testing.T) {
 	p := learntProblem(t)
-	smooth := kernel.Process{Stationary: kernel.Stationary{Shape: kernel.RBF, Variance: 3, Lengths: []float64{2, 1, 1, 1}}, Noise: 0.5}
+	smooth := kernel.Process{Stationary: kernel.Stationary{Shape: kernel.RBF, Variance: 3,
+		Lengths: []float64{2, 1, 1, 1}}, Noise: 0.5}
 	p.Learnt.Processes, p.Weights = append(p.Learnt.Processes, smooth), []float64{2, 5}
 	p.Labels, p.Train = matrix.Dense[float64]{}, matrix.Dense[float32]{}
 	rows := p.Pool.Slice(0, 9)
@@ -84,7 +89,8 @@ func TestMaternIsTheFittedProcess(t *testing.T) {
 	}
 }
 
-// TestStationaryKernelsFitAProcess: without a fitted process, rbf and matern are the kernel of the one that package gp fits.
+// TestStationaryKernelsFitAProcess: without a fitted process, rbf and matern are the kernel of the one that package gp
+// fits.
 func TestStationaryKernelsFitAProcess(t *testing.T) {
 	p := smallProblem(t)
 	inputs, labels := matrix.Converted[float64](p.Train), p.Labels.Clone().Data
@@ -115,25 +121,33 @@ func TestWhatIsNotLearnt(t *testing.T) {
 		spec, want string
 		spoil      func(p *nextbatch.Problem)
 	}{
-		{"lcmd-tp:leaf", "leaf needs fitted trees, but there are none: choose a learner that fits some, trees or auto", func(p *nextbatch.Problem) { p.Learnt.Leaves = nil }},
-		{"lcmd-tp:predictions", "predictions needs the members of an ensemble, but there are none", func(p *nextbatch.Problem) { p.Learnt.Members = nil }},
-		{"lcmd-tp:leaf", "the trees take 3 columns, the pool has 4", func(p *nextbatch.Problem) { p.Learnt.Leaves = kerneltest.NewStumps(3, 2, 2) }},
-		{"lcmd-tp:predictions", "the members of the ensemble take 5 columns, the pool has 4", func(p *nextbatch.Problem) { p.Learnt.Members = kerneltest.NewStumps(5, 2, 2) }},
-		{"lcmd-tp:matern", "takes 2 columns, the pool has 4", func(p *nextbatch.Problem) { p.Learnt.Processes[0].Lengths = []float64{1, 1} }},
-		{"lcmd-tp:matern", "processes for 2 targets, but labels for 1", func(p *nextbatch.Problem) { p.Learnt.Processes = slices.Repeat(p.Learnt.Processes, 2) }},
+		{"lcmd-tp:leaf", "leaf needs fitted trees, but there are none: choose a learner that fits some, trees or auto",
+			func(p *nextbatch.Problem) { p.Learnt.Leaves = nil }},
+		{"lcmd-tp:predictions", "predictions needs the members of an ensemble, but there are none",
+			func(p *nextbatch.Problem) { p.Learnt.Members = nil }},
+		{"lcmd-tp:leaf", "the trees take 3 columns, the pool has 4",
+			func(p *nextbatch.Problem) { p.Learnt.Leaves = kerneltest.NewStumps(3, 2, 2) }},
+		{"lcmd-tp:predictions", "the members of the ensemble take 5 columns, the pool has 4",
+			func(p *nextbatch.Problem) { p.Learnt.Members = kerneltest.NewStumps(5, 2, 2) }},
+		{"lcmd-tp:matern", "takes 2 columns, the pool has 4",
+			func(p *nextbatch.Problem) { p.Learnt.Processes[0].Lengths = []float64{1, 1} }},
+		{"lcmd-tp:matern", "processes for 2 targets, but labels for 1",
+			func(p *nextbatch.Problem) { p.Learnt.Processes = slices.Repeat(p.Learnt.Processes, 2) }},
 		{"lcmd-tp:matern", "the variance of the noise is 0", func(p *nextbatch.Problem) { p.Learnt.Processes[0].Noise = 0 }},
 		{"lcmd-tp:rbf", "rbf needs the labels", func(p *nextbatch.Problem) { p.Labels = matrix.Dense[float64]{} }},
 	} {
 		p := learntProblem(t)
 		c.spoil(&p)
-		if _, err := nextbatch.Select(t.Context(), spec.MustParse(c.spec), p); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := nextbatch.Select(t.Context(), spec.MustParse(c.spec), p); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.spec, err, c.want)
 		}
 	}
 }
 
 func init() {
-	spec.RegisterKernel(spec.KernelInfo{Name: "test-double", Description: "the inputs, in float64 alone", Space: spec.Explicit},
+	spec.RegisterKernel(spec.KernelInfo{Name: "test-double", Description: "the inputs, in float64 alone",
+		Space: spec.Explicit},
 		spec.KernelMaker{Double: func(_ context.Context, s spec.Source[float64]) (kernel.Kernel[float64], error) {
 			return kernel.NewLinear[float64](s.Inputs), nil
 		}})
@@ -143,9 +157,11 @@ func init() {
 func TestSumWithATermInDouble(t *testing.T) {
 	p := learntProblem(t)
 	p.Learnt.Processes = []kernel.Process{} // as good as none
-	for _, text := range []string{"lcmd-tp:grad>sketch(24)+2*test-double", "lcmd-tp:(test-double+matern>rff(8))>sketch(8)", "bait-f-p:(ll+test-double)>train"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(24)+2*test-double", "lcmd-tp:(test-double+matern>rff(8))>sketch(8)",
+		"bait-f-p:(ll+test-double)>train"} {
 		checkRows(t, rowsOn(t, 2, spec.MustParse(text), p), p)
-		if n, err := nextbatch.Features(t.Context(), spec.MustParse(text), p, p.Pool); err != nil || n.Double.Rows != p.Pool.Rows {
+		if n, err := nextbatch.Features(t.Context(), spec.MustParse(text), p, p.Pool); err != nil ||
+			n.Double.Rows != p.Pool.Rows {
 			t.Errorf("%s: %d rows in float64, %v", text, n.Double.Rows, err)
 		}
 	}
@@ -162,7 +178,8 @@ func TestSumIsTheSumOfItsTerms(t *testing.T) {
 		scale   matrix.Dense[float32]
 		head    string
 	}{
-		{p, p.Train, "maxdist-p:"}, {p, p.Train, "maxdet-p:"}, {unlabelled, p.Pool, "maxdist-p:"}, {unlabelled, p.Pool, "maxdet-p:"},
+		{p, p.Train, "maxdist-p:"}, {p, p.Train, "maxdet-p:"}, {unlabelled, p.Pool, "maxdist-p:"},
+		{unlabelled, p.Pool, "maxdet-p:"},
 	} {
 		rows := p.Pool.Slice(0, 9)
 		gram := func(text string, a, b matrix.Dense[float32]) matrix.Dense[float64] {

@@ -82,7 +82,8 @@ func outputGradient(net *network.MLP, x []float32, output, first int) (gradient 
 func TestSeveralOutputsSelectAsJacobian(t *testing.T) {
 	t.Parallel()
 	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
-		net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
+		net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation,
+			SigmaB: new(0.4)}, 3, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,8 +96,10 @@ func TestSeveralOutputsSelectAsJacobian(t *testing.T) {
 			own.Models, own.Train, own.Pool = nil, jacobian(net, p.Train, first), jacobian(net, p.Pool, first)
 			return own
 		}
-		sameBatches(t, fmt.Sprint(activation, " grad"), "grad", p, plain(0), "lcmd-tp", "lcmd-p", "maxdist-tp", "kmeanspp-p", "maxdet-p", "maxdiag")
-		sameBatches(t, fmt.Sprint(activation, " ll"), "ll", p, plain(2), "lcmd-tp", "lcmd-dist-p", "lcmd-count-tp", "greedy-kmeanspp-tp", "maxdist-p",
+		sameBatches(t, fmt.Sprint(activation, " grad"), "grad", p, plain(0), "lcmd-tp", "lcmd-p", "maxdist-tp",
+			"kmeanspp-p", "maxdet-p", "maxdiag")
+		sameBatches(t, fmt.Sprint(activation, " ll"), "ll", p, plain(2), "lcmd-tp", "lcmd-dist-p", "lcmd-count-tp",
+			"greedy-kmeanspp-tp", "maxdist-p",
 			"maxdet-tp", "bait-f-p", "bait-fb-p", "frankwolfe-p", "frankwolfe-tp", "maxdiag")
 	}
 }
@@ -107,7 +110,8 @@ func TestEnsembleOfSeveralOutputs(t *testing.T) {
 	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
 		var nets network.Ensemble
 		for member := range 2 {
-			net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, member)
+			net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation,
+				SigmaB: new(0.4)}, 3, member)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +119,8 @@ func TestEnsembleOfSeveralOutputs(t *testing.T) {
 		}
 		x := matrix.New[float32](140, 4)
 		rng.FillNormal(rng.New(5, "several outputs"), x.Data)
-		p := nextbatch.Problem{Models: nextbatch.Models(nets, outputWeights...), Train: x.Slice(0, 30), Pool: x.Slice(30, 140), Batch: 10, Seed: 2}
+		p := nextbatch.Problem{Models: nextbatch.Models(nets, outputWeights...), Train: x.Slice(0, 30),
+			Pool: x.Slice(30, 140), Batch: 10, Seed: 2}
 		plain := func(first int) nextbatch.Problem {
 			beside := func(rows matrix.Dense[float32]) matrix.Dense[float32] {
 				a, b := jacobian(nets[0], rows, first), jacobian(nets[1], rows, first)
@@ -129,7 +134,8 @@ func TestEnsembleOfSeveralOutputs(t *testing.T) {
 			return own
 		}
 		sameBatches(t, fmt.Sprint(activation, " grad>ens"), "grad>ens(2)", p, plain(0), "lcmd-tp", "maxdet-p", "maxdiag")
-		sameBatches(t, fmt.Sprint(activation, " ll>ens"), "ll>ens(2)", p, plain(2), "lcmd-tp", "kmeanspp-p", "maxdet-p", "bait-f-p", "frankwolfe-p")
+		sameBatches(t, fmt.Sprint(activation, " ll>ens"), "ll>ens(2)", p, plain(2), "lcmd-tp", "kmeanspp-p", "maxdet-p",
+			"bait-f-p", "frankwolfe-p")
 	}
 }
 
@@ -170,7 +176,8 @@ func TestSketchOfSeveralOutputs(t *testing.T) {
 			for j, m := range mean.Row(i) {
 				size := math.Sqrt(plain.At(i, i) * plain.At(j, j))
 				if off := math.Abs(m - plain.At(i, j)); off > 8*size/math.Sqrt(64*draws) {
-					t.Errorf("%v, rows %d and %d: the mean over sketches is %.4f, the kernel %.4f", activation, i, j, m, plain.At(i, j))
+					t.Errorf("%v, rows %d and %d: the mean over sketches is %.4f, the kernel %.4f", activation,
+						i, j, m, plain.At(i, j))
 				}
 			}
 		}
@@ -191,7 +198,8 @@ func TestRandomFeaturesOfSeveralOutputs(t *testing.T) {
 			for j, w := range want.Row(i) {
 				size := math.Sqrt(want.At(i, i) * want.At(j, j))
 				if off := math.Abs(got.At(i, j) - w); off > 12*size/math.Sqrt(64*draws) {
-					t.Errorf("%v, rows %d and %d: the mean over draws is %.4f, that of the plain Jacobian %.4f", activation, i, j, got.At(i, j), w)
+					t.Errorf("%v, rows %d and %d: the mean over draws is %.4f, that of the plain Jacobian %.4f",
+						activation, i, j, got.At(i, j), w)
 				}
 			}
 		}
@@ -201,13 +209,15 @@ func TestRandomFeaturesOfSeveralOutputs(t *testing.T) {
 // fewRowsOfSeveralOutputs returns a network with three outputs, and a problem of few rows.
 func fewRowsOfSeveralOutputs(t *testing.T, activation network.Activation) (*network.MLP, nextbatch.Problem) {
 	t.Helper()
-	net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
+	net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation,
+		SigmaB: new(0.4)}, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := matrix.New[float32](10, 4)
 	rng.FillNormal(rng.New(5, "several outputs"), x.Data)
-	return net, nextbatch.Problem{Models: nextbatch.Models(network.Ensemble{net}, outputWeights...), Train: x.Slice(5, 10), Pool: x.Slice(0, 5), Batch: 1}
+	return net, nextbatch.Problem{Models: nextbatch.Models(network.Ensemble{net}, outputWeights...), Train: x.Slice(5, 10),
+		Pool: x.Slice(0, 5), Batch: 1}
 }
 
 // meanGram returns the mean of the kernel matrix of the pool over as many seeds.

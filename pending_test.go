@@ -10,9 +10,11 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 var pendingRows = []int{70, 3, 149, 20, 21}
@@ -24,7 +26,8 @@ func TestPendingOfAllPublishedSpecs(t *testing.T) {
 	t.Parallel()
 	p := learntProblem(t)
 	specs := spec.Published()
-	for _, text := range []string{"lcmd-tp:grad>sketch(512)+0.5*linear", "bait-f-p:(ll+2*matern>rff(512))>train", "maxdist-p:leaf>sketch(512)+predictions"} {
+	for _, text := range []string{"lcmd-tp:grad>sketch(512)+0.5*linear", "bait-f-p:(ll+2*matern>rff(512))>train",
+		"maxdist-p:leaf>sketch(512)+predictions"} {
 		specs = append(specs, spec.MustParse(text))
 	}
 	for _, published := range specs {
@@ -74,22 +77,29 @@ func plainPending(t *testing.T, s spec.Spec, p nextbatch.Problem) ([]int, bool) 
 		return pickPending(t, s, spec.MakerOfMethod(s.Method), p, train.Double, pool.Double), true
 	}
 	if s.Method.Info().DoubleOnly {
-		return pickPending(t, s, spec.MakerOfMethod(s.Method), p, matrix.Converted[float64](train.Single), matrix.Converted[float64](pool.Single)), true
+		return pickPending(t, s, spec.MakerOfMethod(s.Method), p, matrix.Converted[float64](train.Single),
+			matrix.Converted[float64](pool.Single)), true
 	}
 	return pickPending(t, s, spec.MakerOfMethod(s.Method), p, train.Single, pool.Single), true
 }
 
-func pickPending[T matrix.Float](t *testing.T, s spec.Spec, method spec.MethodMaker, p nextbatch.Problem, train, pool matrix.Dense[T]) []int {
+func pickPending[T matrix.Float](t *testing.T, s spec.Spec, method spec.MethodMaker, p nextbatch.Problem, train,
+	pool matrix.Dense[T]) []int {
 	t.Helper()
 	question := selection.Problem[T]{Pool: pool, Train: train, Batch: p.Batch, Seed: p.Seed, Pending: pendingRows}
-	conditions := slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance })
+	conditions := slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool {
+		return t.Info().Conditions &&
+			!t.Info().NoCovariance
+	})
 	if s.Method.Info().Noise && conditions && s.Mode == spec.P {
 		question.Pending, question.Constraints.Exclude = nil, pendingRows // observed once
 	}
 	if s.Mode == spec.TP {
 		question.Mode = selection.TP
 	}
-	r, err := selection.Select(t.Context(), method(selection.Settings{Sigma2: s.NoiseVariance(), Compat: s.Compat}), question)
+	r,
+		err := selection.Select(t.Context(), method(selection.Settings{Sigma2: s.NoiseVariance(), Compat: s.Compat}),
+		question)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +140,8 @@ func TestRequestPending(t *testing.T) {
 	if slices.ContainsFunc(second.IDs, func(id string) bool { return slices.Contains(first.IDs, id) }) {
 		t.Errorf("%v were pending, %v picked", first.IDs, second.IDs)
 	}
-	if second.Metrics.Pending != 5 || !slices.Contains(second.Warnings, "Pending: 1 row already has a label and is no longer pending: r8") {
+	if second.Metrics.Pending != 5 || !slices.Contains(second.Warnings,
+		"Pending: 1 row already has a label and is no longer pending: r8") {
 		t.Errorf("%d pending; %q", second.Metrics.Pending, second.Warnings)
 	}
 	if !strings.Contains(strings.Join(second.Reasons, "\n"), "from pending row ") {
@@ -141,7 +152,8 @@ func TestRequestPending(t *testing.T) {
 	if at := mustResult(t, both); !slices.Equal(at.IDs[5:], second.IDs) {
 		t.Errorf("%v after %v, at once %v", second.IDs, first.IDs, at.IDs)
 	}
-	for name, want := range map[string]string{"r99": `Pending: there is no candidate "r99"`, "": `there is no candidate ""`} {
+	for name, want := range map[string]string{"r99": `Pending: there is no candidate "r99"`,
+		"": `there is no candidate ""`} {
 		r.Pending = []string{name}
 		if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", name, err)
@@ -182,18 +194,22 @@ func priced(t *testing.T, budget float64) nextbatch.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nextbatch.Request{Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Limits: nextbatch.Limits{CostColumn: "hours", Budget: &budget}, Spec: spec.MustParse("maxdist-tp:linear")}
+	return nextbatch.Request{Input: tables.Input{Table: table, TargetColumns: []string{"y"}, IDColumn: "id"},
+		Ask:  limits.Ask{Limits: limits.Limits{CostColumn: "hours", Budget: &budget}},
+		Spec: spec.MustParse("maxdist-tp:linear")}
 }
 
 // TestBudgetAlone: as many rows as it pays for, and that is a full batch.
 func TestBudgetAlone(t *testing.T) {
 	t.Parallel()
 	r := mustResult(t, priced(t, 10))
-	if float64(*r.Metrics.Cost) > 10 || float64(*r.Metrics.Cost) <= 9 || r.Missing != 0 || r.Short != "" || r.Batch.Missing != 0 {
+	if float64(*r.Metrics.Cost) > 10 || float64(*r.Metrics.Cost) <= 9 || r.Missing != 0 ||
+		r.Short != "" || r.Batch.Missing != 0 {
 		t.Errorf("%v for %v, missing %d: %s", r.IDs, *r.Metrics.Cost, r.Missing, r.Short)
 	}
 	few := priced(t, 0.5)
-	if _, err := few.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "Budget is 0.5, and the cheapest candidate costs 1") {
+	if _, err := few.Plan(t.Context()); err == nil || !strings.Contains(err.Error(),
+		"Budget is 0.5, and the cheapest candidate costs 1") {
 		t.Errorf("too small a budget: %v", err)
 	}
 	plan, err := priced(t, 4).Plan(t.Context())
@@ -213,11 +229,13 @@ func TestPerCost(t *testing.T) {
 		t.Errorf("%d rows per cost, %d otherwise", len(weighed.IDs), len(plain.IDs))
 	}
 	r.Spec = spec.MustParse("kmeanspp-tp:linear")
-	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "kmeanspp has no score") || !strings.Contains(err.Error(), "lcmd") {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "kmeanspp has no score") ||
+		!strings.Contains(err.Error(), "lcmd") {
 		t.Errorf("k-means++ per cost: %v", err)
 	}
 	r.CostColumn, r.Spec = "x", spec.MustParse("lcmd-tp:linear") // has zeros
-	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), `column "x", line 2: with PerCost a cost must be positive`) {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(),
+		`column "x", line 2: with PerCost a cost must be positive`) {
 		t.Errorf("a cost of zero: %v", err)
 	}
 }
@@ -256,7 +274,9 @@ func TestGroupsOfARequest(t *testing.T) {
 	}
 	r.GroupIsInput = false
 	out, err = r.Plan(t.Context())
-	if err != nil || !slices.Contains(out.Warnings, `pool: 3 candidates have no group in column "site"; all such rows together count as one group`) {
+	if err != nil ||
+		!slices.Contains(out.Warnings,
+			`pool: 3 candidates have no group in column "site"; all such rows together count as one group`) {
 		t.Errorf("%q, %v", out.Warnings, err)
 	}
 }
@@ -266,7 +286,8 @@ func TestStart(t *testing.T) {
 	t.Parallel()
 	for labels, want := range []string{"lcmd-p:linear", "lcmd-tp:linear", spec.Default} {
 		r := asked(t)
-		numbers, err := source.ReadCSV(t.Context(), strings.NewReader(startTable(labels)), source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
+		numbers, err := source.ReadCSV(t.Context(), strings.NewReader(startTable(labels)),
+			source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +312,8 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Pool = without
-	if plan, err := r.Plan(t.Context()); err != nil || plan.Spec != "lcmd-p:linear" || plan.Labelled != 0 || plan.Pool != 60 {
+	if plan, err := r.Plan(t.Context()); err != nil || plan.Spec != "lcmd-p:linear" ||
+		plan.Labelled != 0 || plan.Pool != 60 {
 		t.Errorf("a pool alone: %v, %v", plan, err)
 	}
 	r.Spec = spec.MustParse(spec.Default)
@@ -305,11 +327,13 @@ func TestStart(t *testing.T) {
 func TestStartWithEqualRows(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"id,a,y\n1,7,\n", "id,a,y\n1,seven,\n", "id,a,b,y\n1,7,,\n2,7,,\n3,7,,\n"} {
-		rows, err := source.ReadCSV(t.Context(), strings.NewReader(text), source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
+		rows, err := source.ReadCSV(t.Context(), strings.NewReader(text),
+			source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := nextbatch.Request{Table: rows, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 1}.Plan(t.Context())
+		plan, err := nextbatch.Request{Input: tables.Input{Table: rows, IDColumn: "id", TargetColumns: []string{"y"}},
+			Ask: limits.Ask{Batch: 1}}.Plan(t.Context())
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -339,7 +363,8 @@ func TestTargetsNeedAMethodForThem(t *testing.T) {
 	r := asked(t)
 	r.Aims, r.Spec = r.Table, spec.MustParse("maxdist-tp:linear")
 	_, err := r.Plan(t.Context())
-	if wrong, ok := err.(*nextbatch.RequestError); !ok || !strings.Contains(wrong.Reason, "maxdist represents no distribution") || !strings.Contains(wrong.Reason, "lcmd") {
+	if wrong, ok := err.(*nextbatch.RequestError); !ok || !strings.Contains(wrong.Reason,
+		"maxdist represents no distribution") || !strings.Contains(wrong.Reason, "lcmd") {
 		t.Errorf("%v", err)
 	}
 }
@@ -365,7 +390,8 @@ func TestReasons(t *testing.T) {
 			t.Errorf("no input sets the pick apart: %q", reason)
 		}
 		for j, a := range r.Apart[i] {
-			if !strings.Contains(reason, fmt.Sprintf("%s (%s, there %s)", a.Input, a.Value, a.Other)) || a.Deviations < 1 && (j > 0 || !strings.Contains(reason, "slightly unlike")) {
+			if !strings.Contains(reason, fmt.Sprintf("%s (%s, there %s)", a.Input, a.Value, a.Other)) || a.Deviations < 1 &&
+				(j > 0 || !strings.Contains(reason, "slightly unlike")) {
 				t.Errorf("%+v is not in %q", a, reason)
 			}
 		}

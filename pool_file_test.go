@@ -20,15 +20,18 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // sameBatch compares everything of two batches but the time that they took.
@@ -72,9 +75,11 @@ func TestOwnFeaturesInAFile(t *testing.T) {
 	}
 	mappedFine := mappedRows(t, fine)
 	for _, text := range []string{
-		"lcmd-tp:features", "maxdist-tp:features", "kmeanspp-tp:features", "greedy-kmeanspp-tp:features", "maxdiag:features", "frankwolfe-tp:features",
+		"lcmd-tp:features", "maxdist-tp:features", "kmeanspp-tp:features", "greedy-kmeanspp-tp:features", "maxdiag:features",
+		"frankwolfe-tp:features",
 		"maxdet-p:features", "maxdet-tp:features", "bait-f-p:features", "bait-fb-tp:features", "random",
-		"lcmd-tp:features>train", "maxdet-p:features>sketch(16)>train", "bait-f-p:features>scale", "lcmd-tp:features>sketch(32)", "maxdet-p:features>acs-rf(8)",
+		"lcmd-tp:features>train", "maxdet-p:features>sketch(16)>train", "bait-f-p:features>scale",
+		"lcmd-tp:features>sketch(32)", "maxdet-p:features>acs-rf(8)",
 		"lcmd-tp:features>sketch(16)+0.5*features", "bait-f-p:(features>sketch(16)+features)>train",
 	} {
 		s := spec.MustParse(text)
@@ -121,14 +126,18 @@ func TestNetworkFeaturesInAFile(t *testing.T) {
 	train, pool := decaying(1, 30, 6), decaying(2, 2300, 6)
 	ensemble := untrained(t, 6, 2)
 	for _, text := range []string{
-		"lcmd-tp:grad>sketch(64)", "lcmd-tp:grad", "maxdet-p:grad>sketch(64)>train", "bait-f-p:ll>train", "kmeanspp-tp:ll", "maxdet-p:grad>train",
+		"lcmd-tp:grad>sketch(64)", "lcmd-tp:grad", "maxdet-p:grad>sketch(64)>train", "bait-f-p:ll>train",
+		"kmeanspp-tp:ll", "maxdet-p:grad>train",
 		"frankwolfe-p:grad>sketch(64)", "lcmd-tp:grad>ens(2)>sketch(64)", "maxdist-tp:linear", "maxdet-p:ntk",
 		"lcmd-tp:matern>rff(64)", "lcmd-tp:leaf", "bait-f-p:leaf>sketch(64)>train", "lcmd-tp:predictions",
-		"lcmd-tp:grad>sketch(64)+0.5*matern>rff(64)", "lcmd-tp:grad+matern", "bait-f-p:(grad>sketch(64)+leaf>sketch(64))>train",
+		"lcmd-tp:grad>sketch(64)+0.5*matern>rff(64)", "lcmd-tp:grad+matern",
+		"bait-f-p:(grad>sketch(64)+leaf>sketch(64))>train",
 	} {
-		p := nextbatch.Problem{Train: train, Pool: pool, Models: nextbatch.Models(ensemble), Batch: 8, Pending: []int{9}, Learnt: nextbatch.Learnt{
-			Processes: []kernel.Process{{Stationary: kernel.Stationary{Variance: 1, Lengths: []float64{1, 1, 1, 1, 1, 1}}, Noise: 0.1}},
-			Leaves:    kerneltest.NewStumps(6, 20, 5), Members: kerneltest.NewStumps(6, 20, 5)}}
+		p := nextbatch.Problem{Train: train, Pool: pool, Models: nextbatch.Models(ensemble), Batch: 8, Pending: []int{9},
+			Learnt: nextbatch.Learnt{
+				Processes: []kernel.Process{{Stationary: kernel.Stationary{Variance: 1,
+					Lengths: []float64{1, 1, 1, 1, 1, 1}}, Noise: 0.1}},
+				Leaves: kerneltest.NewStumps(6, 20, 5), Members: kerneltest.NewStumps(6, 20, 5)}}
 		s := spec.MustParse(text)
 		want := mustSelect(t, s, p)
 		p.Folder = t.TempDir()
@@ -153,11 +162,13 @@ func TestFileFailures(t *testing.T) {
 		pool.Data[i] = 1e-12
 	}
 	p.Pool = mappedRows(t, pool)
-	if _, err := nextbatch.Select(t.Context(), s, p); err == nil || !strings.Contains(err.Error(), "multiply all features") {
+	if _, err := nextbatch.Select(t.Context(), s, p); err == nil ||
+		!strings.Contains(err.Error(), "multiply all features") {
 		t.Errorf("rows that would have to be scaled: %v", err)
 	}
 	p.Folder = filepath.Join(p.Folder, "absent")
-	if _, err := nextbatch.Select(t.Context(), spec.MustParse("lcmd-p:features>sketch(8)"), p); err == nil || !strings.Contains(err.Error(), p.Folder) {
+	if _, err := nextbatch.Select(t.Context(), spec.MustParse("lcmd-p:features>sketch(8)"), p); err == nil ||
+		!strings.Contains(err.Error(), p.Folder) {
 		t.Errorf("a folder that does not exist: %v", err)
 	}
 }
@@ -186,15 +197,15 @@ func TestDiskFills(t *testing.T) {
 		t.Helper()
 		asked := 0
 		plan, err := nextbatch.Request{
-			Table: table, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:grad>sketch(64)"), Batch: 6, Folder: disk,
-			Choices:   nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}}},
-			FieldName: func(field string) string { return "the flag of " + field },
-			Admit: func(int64, ...string) error {
+			Input: tables.Input{Table: table, TargetColumns: []string{"y"}}, Spec: spec.MustParse("lcmd-tp:grad>sketch(64)"),
+			Ask: limits.Ask{Batch: 6}, Resources: nextbatch.Resources{Folder: disk, Admit: func(int64, ...string) error {
 				if asked++; asked == 1 && !memory {
 					return errors.New("too much")
 				}
 				return nil
-			},
+			}},
+			Options:   fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}}}},
+			FieldName: func(field string) string { return "the flag of " + field },
 			Progress: func(nextbatch.Progress) { // after the space was checked, and the first block embedded
 				if filler != "" && os.WriteFile(filler, make([]byte, 4<<20), 0o600) == nil {
 					t.Error("the disk is larger than it should be")
@@ -214,7 +225,9 @@ func TestDiskFills(t *testing.T) {
 	filler := filepath.Join(disk, "filler")
 	got, err := choose(false, filler)
 	data := (*nextbatch.DataError)(nil)
-	if got != nil || !errors.Is(err, syscall.ENOSPC) || errors.As(err, &data) || !strings.Contains(err.Error(), "a temporary file in "+disk) || !strings.Contains(err.Error(), "the flag of Folder names another folder") {
+	if got != nil || !errors.Is(err, syscall.ENOSPC) || errors.As(err, &data) ||
+		!strings.Contains(err.Error(), "a temporary file in "+disk) ||
+		!strings.Contains(err.Error(), "the flag of Folder names another folder") {
 		t.Errorf("a disk that becomes full: %v, %v", got, err)
 	}
 	if err := os.Remove(filler); err != nil {
@@ -245,7 +258,8 @@ func TestShrunkPool(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fault *rowfile.FaultError
-		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text), nextbatch.Problem{Pool: m.Rows, Batch: 3, Folder: t.TempDir()}); !errors.As(err, &fault) || fault.File != path {
+		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text),
+			nextbatch.Problem{Pool: m.Rows, Batch: 3, Folder: t.TempDir()}); !errors.As(err, &fault) || fault.File != path {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -253,7 +267,8 @@ func TestShrunkPool(t *testing.T) {
 
 // TestEachFeatures compares features in blocks with all of them.
 func TestEachFeatures(t *testing.T) {
-	p := nextbatch.Problem{Train: decaying(1, 30, 6), Pool: decaying(2, 2300, 6), Models: nextbatch.Models(untrained(t, 6, 1))}
+	p := nextbatch.Problem{Train: decaying(1, 30, 6), Pool: decaying(2, 2300, 6),
+		Models: nextbatch.Models(untrained(t, 6, 1))}
 	for _, text := range []string{"lcmd-tp:grad>sketch(32)", "maxdet-p:ll>train"} {
 		s := spec.MustParse(text)
 		want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
@@ -276,14 +291,16 @@ func TestEachFeatures(t *testing.T) {
 // a file, and picks the same batch.
 func TestPlanInAFile(t *testing.T) {
 	pool := decaying(2, 60_000, 64)
-	request := nextbatch.Request{OwnFeatures: true, Features: nextbatch.Sets[float32]{Pool: pool}, Batch: 3, Spec: spec.MustParse("maxdet-p:features")}
+	request := nextbatch.Request{Own: nextbatch.Own{OwnFeatures: true, Features: nextbatch.Sets[float32]{Pool: pool}},
+		Ask: limits.Ask{Batch: 3}, Spec: spec.MustParse("maxdet-p:features")}
 	sizes := forecast.Sizes{Pool: pool.Rows, Inputs: pool.Cols}
 	whole := request.Memory(sizes)
 	sizes.InFile = true
 	if inFile := request.Memory(sizes); inFile > whole-rowfile.Bytes[float32](pool.Rows, pool.Cols) {
 		t.Errorf("%d bytes with features in a file, %d in memory", inFile, whole)
 	}
-	if n := forecast.FileBytes(spec.MustParse("bait-f-p:features>train"), sizes); n != rowfile.Bytes[float64](pool.Rows, pool.Cols) {
+	if n := forecast.FileBytes(spec.MustParse("bait-f-p:features>train"),
+		sizes); n != rowfile.Bytes[float64](pool.Rows, pool.Cols) {
 		t.Errorf("a temporary file of %d bytes", n)
 	}
 	if n := forecast.FileBytes(request.Spec, sizes); n != 0 {
@@ -333,15 +350,16 @@ func TestTablesInFiles(t *testing.T) {
 		t.Helper()
 		asked := 0
 		plan, err := nextbatch.Request{
-			Train: train, Pool: pool, TargetColumns: []string{"y"}, IDColumn: "id", Limits: nextbatch.Limits{CostColumn: "hours", Budget: &budget}, Folder: folder,
-			Spec: spec.MustParse(text), Batch: 6, Must: []string{"7 of 20000"},
-			Choices: nextbatch.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}},
-			Admit: func(int64, ...string) error {
+			Input: tables.Input{Train: train, Pool: pool, TargetColumns: []string{"y"}, IDColumn: "id"},
+			Ask: limits.Ask{Limits: limits.Limits{CostColumn: "hours", Budget: &budget}, Batch: 6,
+				Must: []string{"7 of 20000"}}, Resources: nextbatch.Resources{Folder: folder, Admit: func(int64, ...string) error {
 				if asked++; asked == 1 && inFile {
 					return errors.New("too much")
 				}
 				return nil
-			},
+			}},
+			Spec:    spec.MustParse(text),
+			Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}}},
 		}.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -370,7 +388,8 @@ func TestTablesInFiles(t *testing.T) {
 		for threads := 1; threads <= 3; threads++ {
 			got := answer(text, threads, true)
 			sameBatch(t, text, got.Batch, want[i].Batch)
-			if !slices.Equal(got.IDs, want[i].IDs) || !slices.Equal(got.Reasons, want[i].Reasons) || !slices.Equal(got.Warnings, want[i].Warnings) {
+			if !slices.Equal(got.IDs, want[i].IDs) || !slices.Equal(got.Reasons, want[i].Reasons) ||
+				!slices.Equal(got.Warnings, want[i].Warnings) {
 				t.Errorf("%s: %v, want %v", text, got, want[i])
 			}
 		}
@@ -388,13 +407,13 @@ func TestTablesInFilesCancelled(t *testing.T) {
 	plan := func(ctx context.Context) (*nextbatch.Plan, error) {
 		asked := 0
 		return nextbatch.Request{
-			Train: train, Pool: pool, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:linear"), Batch: 1, Folder: folder,
-			Admit: func(int64, ...string) error {
+			Input: tables.Input{Train: train, Pool: pool, TargetColumns: []string{"y"}}, Spec: spec.MustParse("lcmd-tp:linear"),
+			Ask: limits.Ask{Batch: 1}, Resources: nextbatch.Resources{Folder: folder, Admit: func(int64, ...string) error {
 				if asked++; asked == 1 {
 					return errors.New("too much")
 				}
 				return nil
-			},
+			}},
 		}.Plan(ctx)
 	}
 	planning, scaling := &endsAfter{Context: t.Context(), limit: 1 << 30}, &endsAfter{Context: t.Context(), limit: 1 << 30}
@@ -443,7 +462,8 @@ func TestForecastOfOtherKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := nextbatch.Request{Pool: table, Spec: spec.MustParse("random"), Batch: 1}
+	request := nextbatch.Request{Input: tables.Input{Pool: table}, Spec: spec.MustParse("random"),
+		Ask: limits.Ask{Batch: 1}}
 	sizes := forecast.Sizes{Pool: table.Rows(), Inputs: 1}
 	alone := request.Memory(sizes)
 	request.Foreign = &nextbatch.Foreign{}
@@ -463,13 +483,13 @@ func TestTablesInFilesTakeLittleMemory(t *testing.T) {
 		t.Helper()
 		asked, before := 0, heapBytes()
 		plan, err := nextbatch.Request{
-			Train: train, Pool: pool, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:linear"), Batch: 1, Folder: folder,
-			Admit: func(int64, ...string) error {
+			Input: tables.Input{Train: train, Pool: pool, TargetColumns: []string{"y"}}, Spec: spec.MustParse("lcmd-tp:linear"),
+			Ask: limits.Ask{Batch: 1}, Resources: nextbatch.Resources{Folder: folder, Admit: func(int64, ...string) error {
 				if asked++; asked == 1 && inFile {
 					return errors.New("too much")
 				}
 				return nil
-			},
+			}},
 		}.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -512,13 +532,13 @@ func TestNoPoolInFiles(t *testing.T) {
 	train, pool := mixedTables(t, 50)
 	asked := 0
 	_, err := nextbatch.Request{
-		Train: train, Pool: pool.Select(nil), TargetColumns: []string{"y"}, Batch: 1, Folder: t.TempDir(),
-		Admit: func(int64, ...string) error {
+		Input: tables.Input{Train: train, Pool: pool.Select(nil), TargetColumns: []string{"y"}}, Ask: limits.Ask{Batch: 1},
+		Resources: nextbatch.Resources{Folder: t.TempDir(), Admit: func(int64, ...string) error {
 			if asked++; asked == 1 {
 				return errors.New("too much")
 			}
 			return nil
-		},
+		}},
 	}.Plan(t.Context())
 	if data := (*nextbatch.DataError)(nil); !errors.As(err, &data) || asked != 2 {
 		t.Errorf("asked %d times: %v", asked, err)

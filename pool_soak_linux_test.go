@@ -20,13 +20,16 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 var (
-	soakRows   = flag.Int("pool-rows", 10_000_000, "candidates of TestSoakLargePool, 2 KB each")
-	soakSpecs  = flag.String("pool-specs", "lcmd-tp:features; maxdist-tp:features; kmeanspp-tp:features; maxdet-p:features; bait-f-p:features", "methods of TestSoakLargePool")
+	soakRows  = flag.Int("pool-rows", 10_000_000, "candidates of TestSoakLargePool, 2 KB each")
+	soakSpecs = flag.String("pool-specs",
+		"lcmd-tp:features; maxdist-tp:features; kmeanspp-tp:features; maxdet-p:features; bait-f-p:features",
+		"methods of TestSoakLargePool")
 	soakMemory = flag.Int("pool-memory", 0, "rows of TestSoakLargePool that are also selected from in memory, to compare")
 	soakFile   = flag.String("pool-file", "", "file with these candidates (default one that is written, and removed)")
 	soakFolder = flag.String("pool-folder", "", "folder for its file (default that of temporary files)")
@@ -92,14 +95,16 @@ func TestSoakLargePool(t *testing.T) {
 		}
 		took, used, read := time.Since(begin), cpuTime(t)-usedBefore, float64(ioBytes(t)-readBefore)
 		t.Logf("%-20s %6.1f s, %4.1f times a sequential read; %5.1f GB read, %.2f times the file; %d major faults; %.4f %% of row and step pairs computed; %.1f GiB in memory of %.1f forecast; first pick %s",
-			text, took.Seconds(), took.Seconds()/once.Seconds(), read/1e9, read/size, majorFaults(t)-faultsBefore, 100*count.Computed(), float64(anonymous(t))/(1<<30), float64(plan.Memory)/(1<<30), result.IDs[0])
+			text, took.Seconds(), took.Seconds()/once.Seconds(), read/1e9, read/size, majorFaults(t)-faultsBefore,
+			100*count.Computed(), float64(anonymous(t))/(1<<30), float64(plan.Memory)/(1<<30), result.IDs[0])
 		t.Logf("%-20s %6.1f s of CPU", text, used.Seconds())
 		if *soakMemory == *soakRows && !slices.Equal(result.IDs, batch) {
 			t.Errorf("%s: the batch is not the one in memory", text)
 		}
 		if inMemory > 0 {
 			goal := 3*once + inMemory
-			t.Logf("%-20s in memory, as many rows would take %.1f s; with three sequential reads %.1f s, of which it took %.2f", text, inMemory.Seconds(), goal.Seconds(), took.Seconds()/goal.Seconds())
+			t.Logf("%-20s in memory, as many rows would take %.1f s; with three sequential reads %.1f s, of which it took %.2f",
+				text, inMemory.Seconds(), goal.Seconds(), took.Seconds()/goal.Seconds())
 		}
 		pool.Close()
 		runtime.GC()
@@ -109,7 +114,8 @@ func TestSoakLargePool(t *testing.T) {
 
 // soakRequest selects from rows that are features.
 func soakRequest(text string, train matrix.Dense[float32]) nextbatch.Request {
-	request := nextbatch.Request{OwnFeatures: true, Batch: 256, Spec: spec.MustParse(text)}
+	request := nextbatch.Request{Own: nextbatch.Own{OwnFeatures: true}, Ask: limits.Ask{Batch: 256},
+		Spec: spec.MustParse(text)}
 	if request.Spec.ComputesInDouble() {
 		request.Exact.Train = matrix.Converted[float64](train)
 	} else {
@@ -149,7 +155,8 @@ func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[flo
 		t.Fatal(err)
 	}
 	took := time.Since(begin)
-	t.Logf("%-20s %d rows in memory: %.1f s, %.1f s of CPU", text, *soakMemory, took.Seconds(), (cpuTime(t) - usedBefore).Seconds())
+	t.Logf("%-20s %d rows in memory: %.1f s, %.1f s of CPU", text, *soakMemory, took.Seconds(),
+		(cpuTime(t) - usedBefore).Seconds())
 	runtime.GC()
 	debug.FreeOSMemory()
 	return took * time.Duration(*soakRows / *soakMemory), result.IDs
@@ -212,7 +219,8 @@ func readOnce(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{file}, make([]byte, 4<<20)); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{file},
+		make([]byte, 4<<20)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch/compose"
-	"github.com/nextbatch/nextbatch/explain"
-	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/internal/compose"
+	"github.com/nextbatch/nextbatch/internal/explain"
+	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -92,6 +92,8 @@ type Problem struct {
 	// Progress, unless nil, is called from time to time, from the goroutine that
 	// called Select.
 	Progress func(Progress)
+
+	order []int // the rows of the pool in the order in which equal ones are picked; nil: by their numbers
 }
 
 // poolSize is the number of rows of the whole pool.
@@ -112,8 +114,8 @@ type Sets[T matrix.Float] struct{ Train, Pool, Aims matrix.Dense[T] }
 
 // Model is a trained network as a Problem needs it: it embeds blocks of rows. Models
 // returns those of package network. Others may keep their parameters elsewhere, such as
-// on a GPU, or come from another framework; one that has only features implements kernel.Taps with a single layer, whose input is the
-// features, and serves the kernel ll.
+// on a GPU, or come from another framework; one that has only features implements kernel.Taps with a single layer,
+// whose input is the features, and serves the kernel ll.
 //
 // Select, Features, Gram and Plane call it from the goroutine that called them. They
 // ask for taps once per kernel, not once per block, and use each from one goroutine
@@ -218,12 +220,12 @@ func (b *Batch) Rows() []int {
 // Reason explains in one line why pick i is in the batch. The function returns the
 // user's name of a row of train or pool.
 func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
-	return b.explained(0).Reason(i, name)
+	return b.explained().Reason(i, name)
 }
 
-// explained is what reasons are made from, with the decimal mark of their numbers.
-func (b *Batch) explained(decimal byte) explain.Batch {
-	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical, Decimal: decimal}
+// explained is what reasons are made from.
+func (b *Batch) explained() explain.Batch {
+	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}
 }
 
 // WithFeatures returns the problem with the user's own features, in float64, for the
@@ -231,7 +233,8 @@ func (b *Batch) explained(decimal byte) explain.Batch {
 // may be empty.
 func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
 	p.Exact = Sets[float64]{train, pool, target}
-	p.Train, p.Pool, p.Aims.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
+	p.Train, p.Pool, p.Aims.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool),
+		matrix.Converted[float32](target)
 	return p
 }
 
@@ -280,7 +283,8 @@ func (p Problem) check(s spec.Spec) error {
 	complain(p.Aims.Rows.Rows > 0 && p.Aims.Rows.Cols != p.Pool.Cols,
 		"the target rows have %d columns, the pool %d", p.Aims.Rows.Cols, p.Pool.Cols)
 	if exact := p.Exact; exact.Pool.Rows > 0 {
-		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() || exact.Aims.Shape() != p.Aims.Rows.Shape(),
+		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() ||
+			exact.Aims.Shape() != p.Aims.Rows.Shape(),
 			"the rows in float64 have other shapes than those in float32")
 	}
 	for _, row := range p.Pending {
@@ -292,19 +296,24 @@ func (p Problem) check(s spec.Spec) error {
 	needed := s.Networks()
 	complain(len(p.Models) < needed, "%v needs %d trained networks, but there are %d", s, needed, len(p.Models))
 	for i, m := range p.Models {
-		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
+		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i,
+			m.Inputs(), p.Pool.Cols)
 	}
-	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target", s.Method)
+	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target",
+		s.Method)
 	complain(len(s.Terms) > 0 && p.Shared > 0 && (p.Train.Rows == 0 || len(p.Pending) > 0),
 		"%v scales its terms by their variances over labelled and pending rows or, without any, over the pool, but ranks hold shares of the pool", s)
 	for _, k := range s.BaseKernels() {
 		p.checkKernel(k, complain)
 	}
-	complain(p.Weights != nil && len(p.Weights) != p.targets(), "there are %d weights, but %d targets", len(p.Weights), p.targets())
+	complain(p.Weights != nil && len(p.Weights) != p.targets(), "there are %d weights, but %d targets",
+		len(p.Weights), p.targets())
 	for _, t := range s.AllTransforms() {
 		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
-		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, p.Labels.Rows)
-		complain(t.Info().Labels && p.Labels.Cols > 1, "%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no labels", t, p.Labels.Cols)
+		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t,
+			p.Train.Rows, p.Labels.Rows)
+		complain(t.Info().Labels && p.Labels.Cols > 1,
+			"%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no labels", t, p.Labels.Cols)
 	}
 	return errors.Join(found...)
 }
@@ -313,13 +322,17 @@ func (p Problem) check(s spec.Spec) error {
 func (p Problem) checkKernel(k spec.Kernel, complain func(wrong bool, format string, args ...any)) {
 	info, processes := k.Info(), p.Learnt.Processes
 	if info.Process && len(processes) > 0 {
-		complain(p.Labels.Cols > 0 && len(processes) != p.Labels.Cols, "there are fitted Gaussian processes for %d targets, but labels for %d", len(processes), p.Labels.Cols)
+		complain(p.Labels.Cols > 0 && len(processes) != p.Labels.Cols,
+			"there are fitted Gaussian processes for %d targets, but labels for %d", len(processes), p.Labels.Cols)
 		for i, process := range processes {
-			complain(len(process.Lengths) != p.Pool.Cols, "the Gaussian process of target %d (from 0) takes %d columns, the pool has %d", i, len(process.Lengths), p.Pool.Cols)
+			complain(len(process.Lengths) != p.Pool.Cols,
+				"the Gaussian process of target %d (from 0) takes %d columns, the pool has %d", i,
+				len(process.Lengths), p.Pool.Cols)
 		}
 	} else {
 		complain(info.Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", k)
-		complain(info.Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", k, p.Train.Rows, p.Labels.Rows)
+		complain(info.Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", k,
+			p.Train.Rows, p.Labels.Rows)
 	}
 	learnt := func(needed bool, by interface{ Inputs() int }, what, lacks string) {
 		switch {
@@ -348,8 +361,10 @@ func conditions(t spec.Transform) bool { return t.Info().Conditions && !t.Info()
 // partsOf returns what the kernel of a spec is made from.
 func partsOf(p *Problem, by spec.Spec) compose.Parts {
 	parts := compose.Parts{
-		Spec: by, Train: p.Train, Pool: p.Pool, Exact: compose.Rows[float64]{Train: p.Exact.Train, Pool: p.Exact.Pool, Aims: p.Exact.Aims},
-		PoolRows: p.PoolRows, Labels: p.Labels, Weights: p.Weights, Learnt: p.Learnt, Pending: p.Pending, Seed: p.kernelSeed(),
+		Spec: by, Train: p.Train, Pool: p.Pool, Exact: compose.Rows[float64]{Train: p.Exact.Train,
+			Pool: p.Exact.Pool, Aims: p.Exact.Aims},
+		PoolRows: p.PoolRows, Labels: p.Labels, Weights: p.Weights, Learnt: p.Learnt,
+		Pending: p.Pending, Seed: p.kernelSeed(),
 		Networks: p.Networks, Folder: p.Folder, Across: p.Ranks != nil, PoolError: p.inPool,
 		Taps:     func(member int) kernel.Taps[float32] { return p.Models[member].Taps() },
 		Infinite: func() kernel.InfiniteNetwork { return p.Models[0].Infinite() },
@@ -360,8 +375,8 @@ func partsOf(p *Problem, by spec.Spec) compose.Parts {
 	return parts
 }
 
-// together returns the same error on all ranks if one of them has one. Each rank calls it once
-// before it selects: at its first error, or when its rows are embedded.
+// together returns the same error on all ranks if one of them has one. Each rank calls it before it selects: at its
+// first error, when it exchanges rows, and when its rows are embedded.
 func (p *Problem) together(ctx context.Context, err error) error {
 	if p.Ranks == nil {
 		return err
@@ -378,6 +393,9 @@ func (p *Problem) inPool(err error) error {
 	if p.Ranks != nil {
 		from, _ := selection.Share(p.poolSize(), p.Ranks.Rank(), p.Ranks.Size())
 		row.Row += from
+	}
+	if p.order != nil {
+		row.Row = p.order[row.Row]
 	}
 	return p.named(err, row.Row)
 }

@@ -12,10 +12,13 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // A table as users have it: names, words among the inputs, a cost, and empty labels.
@@ -35,8 +38,9 @@ f,25,brass,1,
 		return
 	}
 	plan, err := nextbatch.Request{
-		Table: table, TargetColumns: []string{"y"}, IDColumn: "name", Limits: nextbatch.Limits{CostColumn: "hours", Budget: new(3.0)},
-		Spec: spec.MustParse("maxdist-tp:linear"), Batch: 2,
+		Input: tables.Input{Table: table, TargetColumns: []string{"y"}, IDColumn: "name"},
+		Ask:   limits.Ask{Limits: limits.Limits{CostColumn: "hours", Budget: new(3.0)}, Batch: 2},
+		Spec:  spec.MustParse("maxdist-tp:linear"),
 	}.Plan(context.Background())
 	if err != nil {
 		fmt.Println(err)
@@ -72,7 +76,11 @@ func asked(t *testing.T) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Batch: 5, Choices: nextbatch.Choices{Seed: 2, Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}}, Limits: nextbatch.Limits{GroupColumn: "site", PerGroup: 2},
+		Input: tables.Input{Table: table, TargetColumns: []string{"y"}, IDColumn: "id"},
+		Ask:   limits.Ask{Batch: 5, Limits: limits.Limits{GroupColumn: "site", PerGroup: 2}},
+		Options: fitted.Options{Choices: fitted.Choices{Seed: 2,
+			Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}},
+				Training: network.Training{Epochs: 2}}}},
 	}
 }
 
@@ -86,14 +94,16 @@ func TestRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Labelled != 15 || plan.Pool != 45 || plan.Networks != 1 || plan.Memory == 0 || !slices.Equal(plan.Warnings, []string{`Exclude: there is no candidate "nobody"`}) {
+	if plan.Labelled != 15 || plan.Pool != 45 || plan.Networks != 1 || plan.Memory == 0 ||
+		!slices.Equal(plan.Warnings, []string{`Exclude: there is no candidate "nobody"`}) {
 		t.Errorf("%+v", plan)
 	}
 	result, err := plan.Select(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.IDs) != 5 || result.IDs[0] != "r1" || slices.Contains(result.IDs, "r2") || len(result.Metrics.ValidRMSE) != 1 {
+	if len(result.IDs) != 5 || result.IDs[0] != "r1" || slices.Contains(result.IDs, "r2") ||
+		len(result.Metrics.ValidRMSE) != 1 {
 		t.Errorf("%+v", result)
 	}
 	batch, err := nextbatch.Select(t.Context(), spec.MustParse(spec.Default), plan.Problem())
@@ -104,7 +114,8 @@ func TestRequest(t *testing.T) {
 		t.Error("other names")
 	}
 	raw, err := json.Marshal(batch)
-	for _, part := range []string{`"why":"required"`, `"fallbacks":[]`, `"removed":[]`, `"warnings":[]`, `"timing":{"init_ns":`} {
+	for _, part := range []string{`"why":"required"`, `"fallbacks":[]`, `"removed":[]`, `"warnings":[]`,
+		`"timing":{"init_ns":`} {
 		if err != nil || !strings.Contains(string(raw), part) {
 			t.Errorf("no %s in %s, %v", part, raw, err)
 		}
@@ -148,33 +159,38 @@ func TestRequestRefuses(t *testing.T) {
 		data   bool
 		word   string
 	}{
-		"batch":      {func(r *nextbatch.Request) { r.Batch = 0 }, false, "Batch"},
-		"budget":     {func(r *nextbatch.Request) { r.CostColumn = "x" }, false, "CostColumn alone changes nothing"},
-		"no budget":  {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(-1.0) }, false, "not negative"},
-		"groups":     {func(r *nextbatch.Request) { r.PerGroup = 0 }, false, "GroupColumn alone changes nothing"},
-		"features":   {func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:features") }, false, "the kernel features"},
-		"members":    {func(r *nextbatch.Request) { r.Spec, r.Members = spec.MustParse("lcmd-tp:ll>ens(3)"), 2 }, false, "Members is 2"},
+		"batch":     {func(r *nextbatch.Request) { r.Batch = 0 }, false, "Batch"},
+		"budget":    {func(r *nextbatch.Request) { r.CostColumn = "x" }, false, "CostColumn alone changes nothing"},
+		"no budget": {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(-1.0) }, false, "not negative"},
+		"groups":    {func(r *nextbatch.Request) { r.PerGroup = 0 }, false, "GroupColumn alone changes nothing"},
+		"features": {func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:features") }, false,
+			"the kernel features"},
+		"members": {func(r *nextbatch.Request) { r.Spec, r.Members = spec.MustParse("lcmd-tp:ll>ens(3)"), 2 },
+			false, "Members is 2"},
 		"network":    {func(r *nextbatch.Request) { r.Network.Training.Epochs = -1 }, false, "-1 epochs"},
 		"no table":   {func(r *nextbatch.Request) { r.Table = nil }, false, "one table"},
 		"two tables": {func(r *nextbatch.Request) { r.Pool = r.Table }, false, "one table"},
 		"no target":  {func(r *nextbatch.Request) { r.TargetColumns = nil }, false, "TargetColumns"},
 		"no column":  {func(r *nextbatch.Request) { r.IDColumn = "name" }, true, `"name"`},
 		"labelled":   {func(r *nextbatch.Request) { r.Must = []string{"r4"} }, true, "it has a label"},
-		"both":       {func(r *nextbatch.Request) { r.Must, r.Exclude = []string{"r1"}, []string{"r1"} }, false, "Must and Exclude"},
-		"twice":      {func(r *nextbatch.Request) { r.Must = []string{"r1", "r1"} }, false, "named twice"},
-		"cost":       {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(1.0) }, true, "not negative"},
+		"both": {func(r *nextbatch.Request) { r.Must, r.Exclude = []string{"r1"}, []string{"r1"} },
+			false, "Must and Exclude"},
+		"twice": {func(r *nextbatch.Request) { r.Must = []string{"r1", "r1"} }, false, "named twice"},
+		"cost":  {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(1.0) }, true, "not negative"},
 	}
 	for name, c := range cases {
 		r := asked(t)
 		c.change(&r)
 		_, err := r.Plan(t.Context())
 		wrong, data := (*nextbatch.RequestError)(nil), (*nextbatch.DataError)(nil)
-		if err == nil || !strings.Contains(err.Error(), c.word) || errors.As(err, &data) != c.data || errors.As(err, &wrong) == c.data {
+		if err == nil || !strings.Contains(err.Error(), c.word) || errors.As(err, &data) != c.data ||
+			errors.As(err, &wrong) == c.data {
 			t.Errorf("%s: %T %v", name, err, err)
 		}
 	}
 	x := matrix.FromRows([][]float64{{1, 2}, {3, 4}})
-	r := nextbatch.Request{OwnFeatures: true, Exact: nextbatch.Sets[float64]{Pool: x}, Batch: 1}
+	r := nextbatch.Request{Own: nextbatch.Own{OwnFeatures: true, Exact: nextbatch.Sets[float64]{Pool: x}},
+		Ask: limits.Ask{Batch: 1}}
 	plan, err := r.Plan(t.Context())
 	if err != nil || plan.Spec != "lcmd-p:features" {
 		t.Errorf("%+v, %v", plan, err)

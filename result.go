@@ -2,16 +2,17 @@ package nextbatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/conformal"
-	"github.com/nextbatch/nextbatch/explain"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/explain"
+	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -19,32 +20,37 @@ import (
 // Result is the answer to a request: the batch by the names of its rows. The command
 // line prints it as JSON. Lists with one entry per pick are in the order of the picks.
 type Result struct {
-	Indices []int    `json:"indices"` // rows of the pool's input, from 0
-	IDs     []string `json:"ids"`
-	Scores  []Float  `json:"scores"`
-	Reasons []string `json:"reasons"`
+	Indices []int          `json:"indices"` // rows of the pool's input, from 0
+	IDs     []string       `json:"ids"`
+	Scores  []fitted.Float `json:"scores"`
+	Reasons []string       `json:"reasons"`
 
 	// The facts that the reasons state. Lists are empty where they do not apply: without
 	// labelled rows, a network or tables.
-	Nearest     []string     `json:"nearest"`           // the labelled row that is nearest in the kernel
-	Distances   []Float      `json:"distances"`         // from it, in units of Typical
-	Typical     Float        `json:"typical_distance"`  // the median distance of a candidate from the nearest labelled row
-	Apart       [][]Apart    `json:"apart"`             // the inputs in which a pick differs most
-	Predictions []Prediction `json:"predictions"`       // of the labels; with several targets, of the first
-	Coverage    Float        `json:"interval_coverage"` // the probability that an interval should contain its label
-	Intervals   *Intervals   `json:"intervals"`         // how they are computed; nil without a network
+	Nearest   []string       `json:"nearest"`   // the labelled row that is nearest in the kernel
+	Distances []fitted.Float `json:"distances"` // from it, in units of Typical
+	// the median distance of a candidate from the nearest labelled row
+	Typical fitted.Float `json:"typical_distance"`
+	// on tables of categories: the row that shares most of them, or ""
+	Closest []string `json:"closest,omitempty"`
+	// there: levels of a pick, and pairs, that no labelled row has
+	Untried     [][]string          `json:"untried,omitempty"`
+	Apart       [][]Apart           `json:"apart"`             // the inputs in which a pick differs most
+	Predictions []fitted.Prediction `json:"predictions"`       // of the labels; with several targets, of the first
+	Coverage    fitted.Float        `json:"interval_coverage"` // the probability that an interval should contain its label
+	Intervals   *fitted.Intervals   `json:"intervals"`         // how they are computed; nil without a network
 
-	// Runs are the runs whose rows share values (Limits.Same), and Run is the number of the one that each pick belongs to,
-	// from 1. Both are empty without Same.
+	// Runs are the runs whose rows share values (limits.Limits.Same), and Run is the number of the one that each pick
+	// belongs to, from 1. Both are empty without Same.
 	Runs []RunResult `json:"runs,omitempty"`
 	Run  []int       `json:"run,omitempty"`
 
 	// Measurements are the lines of the batch, where they are not the picks themselves: with Limits.Replicates or
 	// Limits.ReplicateShare, and with a Layout. Lines returns them in any case.
-	Measurements []Measurement `json:"measurements,omitempty"`
+	Measurements []limits.Measurement `json:"measurements,omitempty"`
 
-	// Learner says what was chosen for a blend, and why; Candidates are what was tried. Both are empty for a network alone. With
-	// several targets they are those of the first.
+	// Learner says what was chosen for a blend, and why; Candidates are what was tried. Both are empty for a network
+	// alone. With several targets they are those of the first.
 	Learner    string              `json:"learner,omitempty"`
 	Candidates []learner.Candidate `json:"candidates,omitempty"`
 
@@ -57,50 +63,35 @@ type Result struct {
 	Missing   int             `json:"missing"`              // rows by which the batch is smaller than requested
 	Short     string          `json:"short"`                // why
 	Fallbacks []FallbackEntry `json:"fallbacks"`
-	Warnings  []string        `json:"warnings"`           // of the plan, of the training and of the selection
-	Doubtful  []DoubtfulLabel `json:"doubtful,omitempty"` // labels that the model learnt from and that should get a second look, filled in by the caller (Plan.Doubtful)
-	Timings   Timings         `json:"timings"`            // seconds
-	Metrics   Metrics         `json:"metrics"`
-	Version   string          `json:"version"` // of the program, filled in by the caller
+	Warnings  []string        `json:"warnings"` // of the plan, of the training and of the selection
+	// labels that the model learnt from and that should get a second look, filled in by the caller (Plan.Doubtful)
+	Doubtful []fitted.DoubtfulLabel `json:"doubtful,omitempty"`
+	Timings  Timings                `json:"timings"` // seconds
+	Metrics  Metrics                `json:"metrics"`
+	Version  string                 `json:"version"` // of the program, filled in by the caller
 
 	Batch *Batch `json:"-"` // the same in rows of the problem
 }
 
-// Apart is an input in which a pick differs from the nearest labelled row or, without
-// labelled rows, from the middle of the candidates: the median, or the most frequent
-// level.
+// Apart is an input in which a pick differs from the closest labelled row, which is the nearest one where
+// Result.Closest is empty or has none, or, without labelled rows, from the middle of the candidates: the median, or the
+// most frequent level.
 type Apart struct {
-	Input      string `json:"input"`
-	Value      string `json:"value"`
-	Other      string `json:"other"`
-	Deviations Float  `json:"deviations"` // by how many standard deviations of the candidates; 1 for another category
+	Input string `json:"input"`
+	Value string `json:"value"`
+	Other string `json:"other"`
+	// by how many standard deviations of the candidates; 1 for another category
+	Deviations fitted.Float `json:"deviations"`
 }
-
-// Prediction is what the networks predict for a pick. Low and High are nil if there are
-// too few labels for an interval.
-type Prediction struct {
-	Value Float  `json:"value"`
-	Low   *Float `json:"low,omitempty"`
-	High  *Float `json:"high,omitempty"`
-}
-
-// Intervals describes how intervals are computed: their width, the held-out rows, and why.
-type Intervals struct {
-	conformal.Intervals
-	Why string `json:"why"`
-}
-
-// DescribeIntervals describes how the intervals of a model are computed.
-func DescribeIntervals(i conformal.Intervals) Intervals { return Intervals{i, i.String()} }
 
 // TargetResult is the part of a result about one of several targets.
 type TargetResult struct {
 	Target      string                  `json:"target"`
-	Weight      Float                   `json:"weight"`
+	Weight      fitted.Float            `json:"weight"`
 	Labels      int                     `json:"labels"`        // labelled rows that have a label of the target
-	Predictions []Prediction            `json:"predictions"`   // as in Result
-	Intervals   Intervals               `json:"intervals"`     // how those of the predictions are computed
-	ValidRMSE   []Float                 `json:"valid_rmse"`    // as in Metrics
+	Predictions []fitted.Prediction     `json:"predictions"`   // as in Result
+	Intervals   fitted.Intervals        `json:"intervals"`     // how those of the predictions are computed
+	ValidRMSE   []fitted.Float          `json:"valid_rmse"`    // as in Metrics
 	ValidRMSEOf string                  `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
 	Learner     string                  `json:"learner,omitempty"` // as in Result
@@ -109,39 +100,26 @@ type TargetResult struct {
 
 // RunResult is a run: a part of the batch whose rows share the values of some columns.
 type RunResult struct {
-	Values []string `json:"values"` // one for each column of Limits.Same
-	Rows   int      `json:"rows"`   // how many picks it has
-	Gain   Float    `json:"gain"`   // what the values were chosen by (package selection, Run)
-	Tried  int      `json:"tried"`  // how many values were compared
-}
-
-// Measurement is one line of a batch: a pick, which may be measured several times, or a labelled row that is measured once
-// more to learn the noise.
-type Measurement struct {
-	ID        string `json:"id"`
-	Index     int    `json:"index"`     // row of the input, from 0: of the pool's or, for a repeat, of the labelled rows'
-	Pick      int    `json:"pick"`      // where the row is in the lists of the result; -1 for a repeat
-	Replicate int    `json:"replicate"` // of this row in this batch, from 1
-	Repeat    bool   `json:"repeat,omitempty"`
-	Reason    string `json:"reason"`
-	Plate     int    `json:"plate,omitempty"` // from 1, and the well on it; 0 and empty without Request.Layout
-	Well      string `json:"well,omitempty"`
+	Values []string     `json:"values"` // one for each column of limits.Limits.Same
+	Rows   int          `json:"rows"`   // how many picks it has
+	Gain   fitted.Float `json:"gain"`   // what the values were chosen by (package selection, Run)
+	Tried  int          `json:"tried"`  // how many values were compared
 }
 
 // Lines returns the measurements of the batch: each pick once, unless Measurements says otherwise.
-func (r *Result) Lines() []Measurement {
+func (r *Result) Lines() []limits.Measurement {
 	if len(r.Measurements) > 0 {
 		return r.Measurements
 	}
-	lines := make([]Measurement, len(r.IDs))
+	lines := make([]limits.Measurement, len(r.IDs))
 	for i, id := range r.IDs {
-		lines[i] = Measurement{ID: id, Index: r.Indices[i], Pick: i, Replicate: 1, Reason: r.Reasons[i]}
+		lines[i] = limits.Measurement{ID: id, Index: r.Indices[i], Pick: i, Replicate: 1, Reason: r.Reasons[i]}
 	}
 	return lines
 }
 
 // RunOf returns the number of the run that a line belongs to; 0 without runs, and for a repeat.
-func (r *Result) RunOf(m Measurement) int {
+func (r *Result) RunOf(m limits.Measurement) int {
 	if m.Pick < 0 || len(r.Run) == 0 {
 		return 0
 	}
@@ -158,18 +136,19 @@ type FallbackEntry struct {
 
 // Metrics are facts about a selection.
 type Metrics struct {
-	Labelled  int     `json:"labelled"`
-	Pool      int     `json:"pool"`
-	Pending   int     `json:"pending"`    // rows of the pool that are out being labelled
-	Inputs    int     `json:"inputs"`     // after encoding
-	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
-	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels; with several targets, of the first
+	Labelled  int `json:"labelled"`
+	Pool      int `json:"pool"`
+	Pending   int `json:"pending"`    // rows of the pool that are out being labelled
+	Inputs    int `json:"inputs"`     // after encoding
+	ValidRows int `json:"valid_rows"` // labelled rows that were held out
+	// of each network on them, in units of the labels; with several targets, of the first
+	ValidRMSE []fitted.Float `json:"valid_rmse"`
 	// ValidRMSEOf explains ValidRMSE; empty without a model.
 	ValidRMSEOf string `json:"valid_rmse_of"`
 	// PoolRMSE estimates the error on the pool from labelled rows that were drawn at
 	// random; nil if the table does not mark them, or too few were held out.
 	PoolRMSE *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Cost     *Float                  `json:"cost,omitempty"`
+	Cost     *fitted.Float           `json:"cost,omitempty"`
 	Memory   int64                   `json:"memory_forecast"`
 }
 
@@ -180,78 +159,110 @@ func (p *Plan) Select(ctx context.Context) (*Result, error) {
 		return nil, p.problem.together(ctx, err)
 	}
 	problem := p.Problem()
-	if p.request.Kept != nil && p.model != nil && len(p.networks) <= len(p.model.Ensemble()) { // the model names its own networks only
-		problem.Kept, problem.Networks = p.request.Kept, kept.Name(p.model, p.request.Weights)
+	if p.request.Kept != nil && p.fit != nil && !p.fit.Trained() { // the model names its own networks only
+		problem.Kept, problem.Networks = p.request.Kept, kept.Name(p.Model(), p.request.Weights)
 	}
 	batch, err := p.pick(ctx, problem)
 	if err != nil {
 		return nil, err
 	}
-	if p.openEnded { // a batch that the budget ends is complete
+	if p.bound.OpenEnded() { // a batch that the budget ends is complete
 		batch.Missing, batch.Short = 0, ""
+	}
+	if batch.Short == selection.BudgetSpent && len(batch.Picks) > 0 && !p.request.PerCost &&
+		p.request.Spec.Method.Info().Score {
+		batch.Short += fmt.Sprintf("; %s prefers cheap rows, so that the budget covers more of them",
+			p.request.named("PerCost"))
 	}
 	return p.result(ctx, batch)
 }
 
+// result answers with a batch.
 func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	r := &Result{
 		Indices: p.inputRows(batch.Rows()), Spec: p.Spec, Seed: p.request.Seed, Device: batch.Device,
-		IDs: []string{}, Scores: []Float{}, Reasons: []string{}, Fallbacks: []FallbackEntry{},
+		IDs: []string{}, Scores: []fitted.Float{}, Reasons: []string{}, Fallbacks: []FallbackEntry{},
 		Missing: batch.Missing, Short: batch.Short, Timings: p.timings, Batch: batch,
 		Warnings: append(append([]string{}, p.Warnings...), batch.Warnings...),
-		Metrics:  Metrics{Labelled: p.Labelled, Pool: p.Pool, Pending: p.Pending, Inputs: p.Inputs, ValidRMSE: []Float{}, Memory: p.Memory},
+		Metrics: Metrics{Labelled: p.Labelled, Pool: p.Pool, Pending: p.Pending, Inputs: p.Inputs,
+			ValidRMSE: []fitted.Float{}, Memory: p.Memory},
 	}
-	r.Timings.Kernel, r.Timings.Select = Float(batch.Kernel.Seconds()), Float(batch.Timing.Total.Seconds())
+	r.Timings.Kernel, r.Timings.Select = fitted.Float(batch.Kernel.Seconds()), fitted.Float(batch.Timing.Total.Seconds())
+	a, explained := &answer{p, r, p.comparedInputs()}, batch.explained()
+	explained.Decimal, explained.Unnamed = p.request.decimal(), a.inputs.OfCategories()
 	for i, pick := range batch.Picks {
 		r.IDs = append(r.IDs, p.Name(selection.PoolSet, pick.Row))
-		r.Scores = append(r.Scores, Float(pick.Score))
-		r.Reasons = append(r.Reasons, p.runText(batch, pick.Run)+batch.explained(p.request.decimal()).Reason(i, p.Name))
+		r.Scores = append(r.Scores, fitted.Float(pick.Score))
+		r.Reasons = append(r.Reasons, a.runText(batch, pick.Run)+explained.Reason(i, p.Name))
 		if pick.Run > 0 {
 			r.Run = append(r.Run, pick.Run)
 		}
 	}
 	for _, run := range batch.Runs {
-		r.Runs = append(r.Runs, RunResult{p.shared[run.Value], run.Rows, Float(run.Gain), run.Tried})
+		r.Runs = append(r.Runs, RunResult{p.bound.Shared(run.Value), run.Rows, fitted.Float(run.Gain), run.Tried})
 	}
-	if err := p.explain(ctx, r); err != nil {
+	if err := a.explain(ctx); err != nil {
 		return nil, err
 	}
-	p.measure(r)
-	if err := p.layOut(r); err != nil {
+	if err := a.measure(); err != nil {
 		return nil, err
 	}
 	for _, f := range batch.Fallbacks {
 		r.Fallbacks = append(r.Fallbacks, FallbackEntry{f.Step, f.Reason, p.inputRows(f.Rows), p.inputRows(f.Cut)})
 	}
-	if p.model != nil {
-		how := p.model.Provenance()
+	if p.fit != nil {
+		how, of := p.fit.Model.Provenance(), p.fit.Describe(0)
 		r.TrainedOn = how.Device
-		r.Metrics.ValidRows = how.ValidRows
-		r.Metrics.ValidRMSE, r.Metrics.ValidRMSEOf = floats(how.ValidRMSE), ValidRMSEMeaning(p.model)
-		r.Metrics.PoolRMSE = p.poolRMSE[0]
-		r.Learner, r.Candidates = learnerText(p.model), p.model.Candidates()
+		r.Metrics.ValidRows, r.Metrics.ValidRMSE, r.Metrics.ValidRMSEOf, r.Metrics.PoolRMSE = how.ValidRows, of.ValidRMSE,
+			of.ValidRMSEOf, of.PoolRMSE
+		r.Learner, r.Candidates = a.learnerText(of), of.Candidates
 	}
-	for k := range r.Targets {
-		one := &r.Targets[k]
-		model := p.model.Target(k)
-		one.ValidRMSE, one.ValidRMSEOf, one.PoolRMSE = floats(model.Provenance().ValidRMSE), ValidRMSEMeaning(model), p.poolRMSE[k]
-		one.Learner, one.Candidates = learnerText(model), model.Candidates()
-	}
-	if costs := p.problem.Constraints.Cost; costs != nil {
-		sum := p.repeated
-		for _, pick := range batch.Picks {
-			sum.Add(costs[pick.Row])
-		}
-		r.Metrics.Cost = new(Float(sum.Sum()))
+	if cost, known := p.bound.Spent(batch.Rows()); known {
+		r.Metrics.Cost = new(fitted.Float(cost))
 	}
 	return r, nil
+}
+
+// answer is a result in the making.
+type answer struct {
+	p      *Plan
+	r      *Result
+	inputs *explain.Inputs // what reasons compare rows in
+}
+
+// modelOf returns the model for certain candidates.
+func (a *answer) modelOf(candidates []int) (*learner.Model, error) {
+	predictions := map[string]matrix.Dense[float64]{}
+	for _, g := range a.p.request.Given {
+		predictions[g.Name] = g.Pool.SelectRows(a.p.inputRows(candidates))
+	}
+	return a.p.Model().With(predictions)
+}
+
+// measure lists the measurements of the batch, if rows are measured more than once or have wells.
+func (a *answer) measure() error {
+	a.r.Measurements = a.p.bound.Measure(a.r.Lines())
+	lines := a.r.Lines()
+	placed, err := a.p.bound.LayOut(lines, a.r.RunOf)
+	if placed {
+		a.r.Measurements = lines
+	}
+	return err
+}
+
+// runText begins the reason of a pick in a run.
+func (a *answer) runText(b *Batch, run int) string {
+	if run == 0 {
+		return ""
+	}
+	return a.p.bound.RunText(b.Runs[run-1].Value, run, len(b.Runs), a.p.request.decimal())
 }
 
 // predictedStart begins the part of a reason that holds predictions, which is the last.
 const predictedStart = "; predicted "
 
-// ReasonsAlone returns the reasons without what is predicted, which may steer a person who labels the rows. The result may have been
-// stored as JSON.
+// ReasonsAlone returns the reasons without what is predicted, which may steer a person who labels the rows. The result
+// may have been stored as JSON.
 func (r *Result) ReasonsAlone() []string {
 	list := slices.Clone(r.Reasons)
 	if len(r.Predictions) == 0 {
@@ -265,122 +276,109 @@ func (r *Result) ReasonsAlone() []string {
 	return list
 }
 
-// learnerText says what a blend chose; empty for a network alone.
-func learnerText(m *learner.Model) string {
-	if !m.Kind().Blends() {
-		return ""
+// learnerText says what a blend chose, and what compares rows where it is none of that; empty for a network alone.
+func (a *answer) learnerText(of fitted.Target) string {
+	if other := a.p.fit.PickedBy(a.p.request.Spec); other != "" {
+		return of.Learner + "; " + other
 	}
-	return m.Choice()
+	return of.Learner
 }
 
-// inputRows converts rows of the pool to rows of the input.
-func (p *Plan) inputRows(rows []int) []int {
-	list := make([]int, len(rows))
-	for i, row := range rows {
-		list[i] = p.poolRows[row]
+// comparedInputs are what reasons compare rows in; without tables there are none.
+func (p *Plan) comparedInputs() *explain.Inputs {
+	if p.Rows == nil {
+		return &explain.Inputs{}
 	}
-	return list
-}
-
-func floats(values []float64) []Float {
-	list := make([]Float, len(values))
-	for i, v := range values {
-		list[i] = Float(v)
-	}
-	return list
+	r := &p.request
+	return explain.NewInputs(p.Rows.Encoder, r.pool(), r.train(), p.poolRows, p.Rows.TrainRows, r.decimal())
 }
 
 // explain fills in what reasons are made of, and adds it to them.
-func (p *Plan) explain(ctx context.Context, r *Result) error {
-	r.Nearest, r.Distances, r.Apart, r.Predictions = []string{}, []Float{}, [][]Apart{}, []Prediction{}
-	r.Coverage, r.Typical = conformal.DefaultCoverage, Float(r.Batch.Typical)
-	var inputs explain.Inputs
-	if p.Rows != nil {
-		inputs = explain.NewInputs(p.Rows.Encoder.Columns(), p.request.pool(), p.request.train(), p.poolRows, p.request.decimal())
-	}
-	for i, pick := range r.Batch.Picks {
+func (a *answer) explain(ctx context.Context) error {
+	a.r.Nearest, a.r.Distances, a.r.Apart, a.r.Predictions = []string{}, []fitted.Float{},
+		[][]Apart{}, []fitted.Prediction{}
+	a.r.Coverage, a.r.Typical = conformal.DefaultCoverage, fitted.Float(a.r.Batch.Typical)
+	for i, pick := range a.r.Batch.Picks {
 		if pick.Labelled >= 0 {
-			r.Nearest = append(r.Nearest, p.Name(selection.TrainSet, pick.Labelled))
-			r.Distances = append(r.Distances, Float(pick.Distance/r.Batch.Typical))
+			a.r.Nearest = append(a.r.Nearest, a.p.Name(selection.TrainSet, pick.Labelled))
+			a.r.Distances = append(a.r.Distances, fitted.Float(pick.Distance/a.r.Batch.Typical))
 		}
-		if p.Rows != nil {
-			labelled, row := "", -1
-			if pick.Labelled >= 0 {
-				labelled, row = p.Name(selection.TrainSet, pick.Labelled), p.Rows.TrainRows[pick.Labelled]
-			}
-			apart := inputs.Apart(p.poolRows[pick.Row], row)
-			r.Apart = append(r.Apart, apartOf(apart))
-			r.Reasons[i] += explain.Differences(apart, labelled)
+		if a.p.Rows != nil {
+			a.r.Reasons[i] += a.compare(a.p.poolRows[pick.Row], pick.Labelled)
 		}
 	}
-	if p.model == nil || p.Rows == nil || len(r.Batch.Picks) == 0 {
+	if a.p.Model() == nil || a.p.Rows == nil || len(a.r.Batch.Picks) == 0 {
 		return nil
 	}
-	return p.predict(ctx, r)
+	return a.predict(ctx)
+}
+
+// compare compares a pick with a labelled row, the one that is nearest in the kernel or, on a table of categories, the
+// closest, and with the middle of the candidates where there is none. It returns the part of the reason about the
+// inputs.
+func (a *answer) compare(row, nearest int) string {
+	if nearest < 0 {
+		apart := a.inputs.Apart(row, -1)
+		a.r.Apart = append(a.r.Apart, apartOf(apart))
+		return explain.Differences(apart, "")
+	}
+	compared, reason := nearest, explain.Differences
+	if a.inputs.OfCategories() {
+		of := a.inputs.Compare(row, nearest)
+		compared, reason = of.Closest, of.Reason
+		closest := ""
+		if of.Shared > 0 {
+			closest = a.p.Name(selection.TrainSet, compared)
+		}
+		a.r.Closest, a.r.Untried = append(a.r.Closest, closest), append(a.r.Untried, of.Untried)
+	}
+	apart := a.inputs.Apart(row, a.p.Rows.TrainRows[compared])
+	a.r.Apart = append(a.r.Apart, apartOf(apart))
+	return reason(apart, a.p.Name(selection.TrainSet, compared))
 }
 
 func apartOf(inputs []explain.Apart) []Apart {
 	list := make([]Apart, len(inputs))
 	for i, a := range inputs {
-		list[i] = Apart{a.Input, a.Value, a.Other, Float(a.Deviations)}
+		list[i] = Apart{a.Input, a.Value, a.Other, fitted.Float(a.Deviations)}
 	}
 	return list
 }
 
 // predict adds predictions to the reasons.
-func (p *Plan) predict(ctx context.Context, r *Result) error {
-	rows := p.Rows.Pool.SelectRows(r.Batch.Rows())
-	model, err := p.modelOf(r.Batch.Rows())
+func (a *answer) predict(ctx context.Context) error {
+	rows := a.p.Rows.Pool.SelectRows(a.r.Batch.Rows())
+	model, err := a.modelOf(a.r.Batch.Rows())
 	if err != nil {
-		return &DataError{err}
+		return &DataError{Cause: err}
+	}
+	predictions, err := fitted.Predict(ctx, model, rows)
+	if err != nil {
+		return &DataError{Cause: err}
 	}
 	targets := make([]TargetResult, model.Targets())
 	for k := range targets {
-		predictions, err := predictions(ctx, model.Target(k), rows)
-		if err != nil {
-			return &DataError{err}
+		targets[k] = a.targetResult(k)
+		for _, of := range predictions {
+			targets[k].Predictions = append(targets[k].Predictions, of[k])
 		}
-		targets[k] = p.targetResult(k, predictions)
 	}
-	if r.Predictions, r.Intervals = targets[0].Predictions, &targets[0].Intervals; len(targets) > 1 {
-		r.Targets = targets
+	if a.r.Predictions, a.r.Intervals = targets[0].Predictions, &targets[0].Intervals; len(targets) > 1 {
+		a.r.Targets = targets
 	}
-	for i := range r.Reasons {
-		r.Reasons[i] += predictedStart + predictedText(targets, i, p.request.decimal())
+	for i := range a.r.Reasons {
+		a.r.Reasons[i] += predictedStart + predictedText(targets, i, a.p.request.decimal())
 	}
 	return nil
 }
 
-// predictions returns what a model predicts for rows.
-func predictions(ctx context.Context, m *learner.Model, rows matrix.Dense[float32]) (list []Prediction, err error) {
-	values, err := m.Predict(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	low, high, err := m.PredictInterval(ctx, rows, conformal.DefaultCoverage)
-	few := errors.As(err, new(*conformal.CoverageError))
-	if err != nil && !few {
-		return nil, err
-	}
-	for i, v := range values {
-		one := Prediction{Value: Float(v)}
-		if !few {
-			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
-		}
-		list = append(list, one)
-	}
-	return list, nil
-}
-
-// targetResult describes a target, with predictions for the picks.
-func (p *Plan) targetResult(k int, predictions []Prediction) TargetResult {
-	one := TargetResult{Target: p.model.TargetName(k), Weight: 1, Predictions: predictions, Intervals: DescribeIntervals(p.model.Target(k).Intervals())}
-	if p.request.Weights != nil {
-		one.Weight = Float(p.request.Weights[k])
-	}
-	if at := slices.Index(p.Rows.Targets, one.Target); at >= 0 {
-		rows, _ := p.Rows.Labelled(at)
-		one.Labels = len(rows)
+// targetResult describes a target.
+func (a *answer) targetResult(k int) TargetResult {
+	of := a.p.fit.Describe(k)
+	one := TargetResult{Target: of.Target, Weight: 1, Labels: of.Labels, Intervals: of.Intervals, ValidRMSE: of.ValidRMSE,
+		ValidRMSEOf: of.ValidRMSEOf, PoolRMSE: of.PoolRMSE, Learner: a.learnerText(of), Candidates: of.Candidates}
+	if a.p.request.Weights != nil {
+		one.Weight = fitted.Float(a.p.request.Weights[k])
 	}
 	return one
 }
@@ -393,7 +391,8 @@ func predictedText(targets []TargetResult, i int, decimal byte) string {
 		texts[k] = words.Marked(words.Number(float64(one.Value)), decimal)
 		if one.Low != nil {
 			value, low, high := words.Interval(float64(one.Value), float64(*one.Low), float64(*one.High))
-			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", words.Marked(value, decimal), words.Marked(low, decimal), words.Marked(high, decimal), 100*conformal.DefaultCoverage, t.Intervals.Basis())
+			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", words.Marked(value, decimal),
+				words.Marked(low, decimal), words.Marked(high, decimal), 100*conformal.DefaultCoverage, t.Intervals.Basis())
 		}
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]

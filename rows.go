@@ -4,31 +4,24 @@ package nextbatch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
 )
-
-// Sample returns rows of tables as a network is fitted to them.
-func Sample(r *tables.Rows) network.Sample {
-	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool, Random: r.Random}
-}
 
 // NewProblem returns rows of tables as a problem to select from. They are scaled as the
 // fitted model scales its inputs; it should have had the pool as its unlabelled
 // rows. Without a model they are scaled by the mean and deviation of labelled rows
 // and pool, and nngp and ntk get a network with the depth and the constants of the
 // given architecture; its widths do not matter to them.
-func NewProblem(ctx context.Context, r *tables.Rows, fitted *learner.Model, a network.Architecture) (Problem, error) {
-	if fitted != nil {
-		p, err := scaledProblem(ctx, r, fitted.Inputs, Models(fitted.Ensemble(), r.Weights...))
-		p.Learnt = fitted.Learnt()
+func NewProblem(ctx context.Context, r *tables.Rows, f *fitted.Fitted, a network.Architecture) (Problem, error) {
+	if f != nil {
+		p, err := scaledProblem(ctx, r, f.Model.Inputs, Models(f.Networks, r.Weights...))
+		p.Learnt = f.Model.Learnt()
 		return p, err
 	}
 	scale, err := standardisation(r)
@@ -53,7 +46,8 @@ func foreignProblem(ctx context.Context, r *tables.Rows, f *Foreign) (Problem, e
 	return scaledProblem(ctx, r, scale, []Model{f.Model})
 }
 
-func scaledProblem(ctx context.Context, r *tables.Rows, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
+func scaledProblem(ctx context.Context, r *tables.Rows, scale func(matrix.Dense[float32]) (matrix.Dense[float32],
+	error), models []Model) (p Problem, err error) {
 	p.Models = models
 	if p.Train, p.Pool, p.Aims.Rows, err = r.Scaled(ctx, scale); err != nil {
 		return p, err
@@ -159,62 +153,4 @@ func standardised(x matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float3
 		}
 	}
 	return dst
-}
-
-// A method picks rows that are hard for the network. The error on held-out labelled
-// rows that a method picked therefore overstates the error on the pool, and may rise
-// from round to round while the network gets better. Labelled rows that were drawn from
-// the pool at random, if the table marks them, have no such bias.
-
-// ValidRMSEMeaning explains the RMSE of a model on rows that it held out; it is empty where there is none.
-func ValidRMSEMeaning(m *learner.Model) string {
-	n := m.Provenance().ValidRows
-	if len(m.Provenance().ValidRMSE) == 0 {
-		return ""
-	}
-	const picked = "if a method picked these labels, it overstates the pool's error"
-	switch {
-	case m.CountsPool():
-		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it, and counted for the rows of the pool that it stands for", n)
-	case m.Kind().Blends():
-		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it; %s", n, picked)
-	}
-	return fmt.Sprintf("RMSE on %d labelled rows held out of training; %s", n, picked)
-}
-
-// PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
-// the rows, from those that were held out and drawn at random. An estimate is nil if the
-// table does not mark these, or if they are too few, which a warning reports.
-func PoolRMSE(r *tables.Rows, m *learner.Model) (estimates []*conformal.RMSEEstimate, warnings []string) {
-	for k := range m.Targets() {
-		e, warning := poolRMSE(r, m.Target(k))
-		if warning != "" && m.Targets() > 1 {
-			warning = "target " + m.TargetName(k) + ": " + warning
-		}
-		if estimates = append(estimates, e); warning != "" {
-			warnings = append(warnings, warning)
-		}
-	}
-	return estimates, warnings
-}
-
-func poolRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstimate, warning string) {
-	if r.Random == nil {
-		return nil, ""
-	}
-	var errors []float64
-	for _, held := range m.Residuals() {
-		if r.Random[held.Row] {
-			errors = append(errors, held.Error)
-		}
-	}
-	e, err := conformal.EstimateRMSE(errors)
-	if err != nil {
-		warning = fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d", len(errors), conformal.LeastErrors)
-		if !m.Kind().Blends() { // which hold out as many rows wherever they are fitted
-			warning += "; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them"
-		}
-		return nil, warning
-	}
-	return &e, ""
 }

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch/compose"
+	"github.com/nextbatch/nextbatch/internal/compose"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -36,6 +37,9 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 
 func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	begin := time.Now()
+	if by.Ties() {
+		p.order = rng.New(p.Seed, "order of equal rows").Perm(p.poolSize())
+	}
 	parts := partsOf(&p, by)
 	if p.Ranks == nil && p.Folder == "" && p.Networks != "" {
 		parts.Kept = p.Kept
@@ -54,7 +58,8 @@ func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 }
 
 // pick runs the selection method on rows in the precision of the kernel.
-func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec, p *Problem, begin time.Time, method selection.Method, k kernel.Kernel[T], rows compose.Rows[T]) (*Batch, error) {
+func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec, p *Problem, begin time.Time,
+	method selection.Method, k kernel.Kernel[T], rows compose.Rows[T]) (*Batch, error) {
 	question := selection.Problem[T]{
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints, Picked: p.Picked, Resume: p.Resume,
 		Aims: selection.Aims[T]{Weights: p.Aims.Weights},
@@ -70,9 +75,9 @@ func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec,
 	if p.Progress != nil {
 		question.Progress = func(step, of int) { p.Progress(Progress{Picking, step, of}) }
 	}
-	if p.Ranks != nil && p.Shared == 0 {
-		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
-		rows.Pool = rows.Pool.Slice(from, to)
+	question.Order = p.order
+	if err := putInOrder(ctx, p, &rows); err != nil {
+		return nil, err
 	}
 	file, err := compose.EmbedAll(c, k, method, &rows, &question)
 	defer func() { // even after a failure, because another rank may fail, too
@@ -92,6 +97,31 @@ func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec,
 	return newBatch(s, result, c.Warnings, taken), nil
 }
 
+// putInOrder takes the rows of this rank from the pool, in the order in which equal ones are picked. Those of a file
+// are read in that order.
+func putInOrder[T matrix.Float](ctx context.Context, p *Problem, rows *compose.Rows[T]) (err error) {
+	switch {
+	case p.Folder != "":
+		rows.Order = p.order
+	case p.Shared > 0 && p.order != nil:
+		if err := p.together(ctx, nil); err != nil { // another rank has failed, and exchanges nothing
+			return err
+		}
+		rows.Pool, err = selection.ShareInOrder(p.Ranks, rows.Pool, p.order)
+		return p.together(ctx, err)
+	case p.Ranks != nil && p.Shared == 0:
+		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
+		if p.order != nil {
+			rows.Pool = rows.Pool.SelectRows(p.order[from:to])
+		} else {
+			rows.Pool = rows.Pool.Slice(from, to)
+		}
+	case p.order != nil:
+		rows.Pool = rows.Pool.SelectRows(p.order)
+	}
+	return nil
+}
+
 // observesPending reports whether the kernel is a covariance that conditions on the
 // pending rows, and the method would do so again.
 func observesPending(s spec.Spec) bool {
@@ -99,7 +129,8 @@ func observesPending(s spec.Spec) bool {
 }
 
 // selectOn selects in this process, or with others.
-func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method, p selection.Problem[T]) (*selection.Result, error) {
+func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method,
+	p selection.Problem[T]) (*selection.Result, error) {
 	if ranks == nil {
 		return selection.Select(ctx, method, p)
 	}
@@ -108,11 +139,13 @@ func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method
 
 func newBatch(s spec.Spec, r *selection.Result, warnings []string, kernel time.Duration) *Batch {
 	b := &Batch{
-		Spec: s, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Runs: r.Runs, Missing: r.Missing, Short: r.Short,
+		Spec: s, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Runs: r.Runs,
+		Missing: r.Missing, Short: r.Short,
 		Typical: r.Typical, Device: r.Device, Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step, words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step,
+			words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
 	}
 	b.Warnings = append(append(b.Warnings, warnings...), r.Notes...)
 	return b

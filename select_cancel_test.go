@@ -54,10 +54,12 @@ func TestFeaturesCancelled(t *testing.T) {
 	p := smallProblem(t)
 	spec := spec.MustParse("maxdet-p:grad>sketch(24)>train")
 	for limit := range 3 {
-		if _, err := nextbatch.Features(&endsAfter{Context: t.Context(), limit: limit}, spec, p, p.Pool); !errors.Is(err, context.Canceled) {
+		if _, err := nextbatch.Features(&endsAfter{Context: t.Context(), limit: limit}, spec, p,
+			p.Pool); !errors.Is(err, context.Canceled) {
 			t.Errorf("features, cancelled after %d checks: %v", limit, err)
 		}
-		if _, err := nextbatch.Gram(&endsAfter{Context: t.Context(), limit: limit}, spec, p, p.Pool, p.Train); !errors.Is(err, context.Canceled) {
+		if _, err := nextbatch.Gram(&endsAfter{Context: t.Context(), limit: limit}, spec, p, p.Pool,
+			p.Train); !errors.Is(err, context.Canceled) {
 			t.Errorf("matrix, cancelled after %d checks: %v", limit, err)
 		}
 	}

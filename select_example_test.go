@@ -96,12 +96,14 @@ f,25,brass,
 		fmt.Println(err)
 		return
 	}
-	rows, err := tables.Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"name"}}.Rows(context.Background())
+	rows, err := tables.Tables{Input: tables.Input{Table: table, TargetColumns: []string{"y"}},
+		NotInputs: []string{"name"}}.Rows(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	problem, err := nextbatch.NewProblem(context.Background(), rows, nil, network.Architecture{}) // no network: scaled by mean and deviation
+	// no network: scaled by mean and deviation
+	problem, err := nextbatch.NewProblem(context.Background(), rows, nil, network.Architecture{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -136,7 +136,8 @@ func TestRanksEndBeforeSelection(t *testing.T) {
 func TestRanksPickByLearntKernels(t *testing.T) {
 	p := learntProblem(t)
 	p.Pool = matrix.Stack(p.Pool, decaying(3, 2*selection.Block, 4))
-	for _, text := range []string{"lcmd-tp:matern>rff(24)", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions", "bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train", "lcmd-tp:grad+leaf", "maxdist-p:linear+leaf"} {
+	for _, text := range []string{"lcmd-tp:matern>rff(24)", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions",
+		"bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train", "lcmd-tp:grad+leaf", "maxdist-p:linear+leaf"} {
 		s := spec.MustParse(text)
 		want := mustSelect(t, s, p).Rows()
 		for _, shared := range []bool{false, true} {
@@ -158,8 +159,10 @@ func TestRanksPickByLearntKernels(t *testing.T) {
 			}
 		}
 	}
-	p.Train, p.Labels, p.Ranks, p.Shared = matrix.Dense[float32]{}, matrix.Dense[float64]{}, &goroutineRank{mail: [][]chan []byte{{nil}}}, p.Pool.Rows
-	if _, err := nextbatch.Select(t.Context(), spec.MustParse("maxdist-p:linear+leaf"), p); err == nil || !strings.Contains(err.Error(), "ranks hold shares of the pool") {
+	p.Train, p.Labels, p.Ranks, p.Shared = matrix.Dense[float32]{}, matrix.Dense[float64]{},
+		&goroutineRank{mail: [][]chan []byte{{nil}}}, p.Pool.Rows
+	if _, err := nextbatch.Select(t.Context(), spec.MustParse("maxdist-p:linear+leaf"), p); err == nil ||
+		!strings.Contains(err.Error(), "ranks hold shares of the pool") {
 		t.Error(err)
 	}
 }

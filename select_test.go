@@ -35,7 +35,8 @@ func smallProblem(t testing.TB) nextbatch.Problem {
 		y.Set(i, 0, float32(v))
 		p.Labels.Set(i, 0, v)
 	}
-	c := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 20, Batch: 20}}
+	c := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}},
+		Training: network.Training{Epochs: 20, Batch: 20}}
 	nets, _, err := network.CPU{}.Train(context.Background(), c, 3, network.Data{X: p.Train, Y: y}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +105,8 @@ func checkRows(t *testing.T, rows []int, p nextbatch.Problem) {
 func TestSelectOtherKernels(t *testing.T) {
 	p := smallProblem(t)
 	for _, text := range []string{
-		"maxdist-tp:laplace(0.5)", "maxdet-p:ntk>train", "maxdet-p:matern>train", "maxdet-p:matern>post", "lcmd-tp:rbf", "maxdist-p:rbf>train", "lcmd-tp:features", "bait-f-p:features>train",
+		"maxdist-tp:laplace(0.5)", "maxdet-p:ntk>train", "maxdet-p:matern>train", "maxdet-p:matern>post", "lcmd-tp:rbf",
+		"maxdist-p:rbf>train", "lcmd-tp:features", "bait-f-p:features>train",
 		"lcmd-tp:grad", "maxdet-tp:grad>scale", "kmeanspp-tp:ll(2)>scale(2)>sketch(8)", "lcmd-tp:ll>post@sigma2(0.01)",
 		"frankwolfe-p:features>scale", "bait-fb-tp:linear>scale(2)", "maxdist-p:ll(2)>acs-grad",
 		"maxdet-p:ll>train>ens(3)", "lcmd-p:grad>train>ens(2)", "frankwolfe-p:ll>acs-grad>ens(3)>sketch(8)",
@@ -124,7 +126,8 @@ func TestSelectManyFeatures(t *testing.T) {
 	rng.FillNormal(stream, p.Train.Data)
 	rng.FillNormal(stream, p.Pool.Data)
 	for _, text := range []string{
-		"bait-f-p:features>train", "frankwolfe-p:features>post", "lcmd-p:linear>train>sketch(8)", "lcmd-p:features>acs-grad>sketch(8)",
+		"bait-f-p:features>train", "frankwolfe-p:features>post", "lcmd-p:linear>train>sketch(8)",
+		"lcmd-p:features>acs-grad>sketch(8)",
 	} {
 		t.Run(text, func(t *testing.T) {
 			checkRows(t, rowsOn(t, 2, spec.MustParse(text), p), p)
@@ -236,11 +239,16 @@ func TestSelectRefuses(t *testing.T) {
 	}{
 		"columns":  {"lcmd-tp:grad", func(p *nextbatch.Problem) { p.Train = matrix.New[float32](3, 5) }, "5 columns"},
 		"networks": {"lcmd-tp:ll>ens(4)", func(*nextbatch.Problem) {}, "needs 4 trained networks, but there are 3"},
-		"width":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool, p.Train = matrix.New[float32](9, 2), matrix.New[float32](3, 2) }, "network 0 takes 4 columns"},
-		"labels":   {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = matrix.Dense[float64]{} }, "labels"},
-		"batch":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "positive number of rows, not -1"},
-		"pool":     {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool = p.Pool.Slice(0, 0) }, "the pool is empty"},
-		"train":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Train = p.Train.Slice(0, 0) }, "lcmd-tp:ll counts the labelled rows as selected"},
+		"width": {"lcmd-tp:ll", func(p *nextbatch.Problem) {
+			p.Pool, p.Train = matrix.New[float32](9, 2),
+				matrix.New[float32](3, 2)
+		}, "network 0 takes 4 columns"},
+		"labels": {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = matrix.Dense[float64]{} },
+			"labels"},
+		"batch": {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "positive number of rows, not -1"},
+		"pool":  {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool = p.Pool.Slice(0, 0) }, "the pool is empty"},
+		"train": {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Train = p.Train.Slice(0, 0) },
+			"lcmd-tp:ll counts the labelled rows as selected"},
 		"nan": {"lcmd-tp:ll", func(p *nextbatch.Problem) {
 			p.Pool = p.Pool.Clone()
 			p.Pool.Set(7, 1, float32(math.NaN()))
@@ -275,7 +283,8 @@ func TestFeaturesKeepTheirDigits(t *testing.T) {
 		"maxdet-p:features":     selection.MaxDet{},
 		"bait-f-p:features":     selection.BAIT{},
 	} {
-		want, err := selection.Select(t.Context(), method, selection.Problem[float64]{Train: train, Pool: pool, Batch: 8, Seed: 1})
+		want, err := selection.Select(t.Context(), method, selection.Problem[float64]{Train: train,
+			Pool: pool, Batch: 8, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +297,8 @@ func TestFeaturesKeepTheirDigits(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got.Rows(), want.Rows())
 		}
 		p.Exact = nextbatch.Sets[float64]{}
-		if rounded, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err != nil || slices.Equal(rounded.Rows(), want.Rows()) {
+		if rounded, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err != nil ||
+			slices.Equal(rounded.Rows(), want.Rows()) {
 			t.Errorf("%s: the test has no such rows, error %v", text, err)
 		}
 		p.Exact = nextbatch.Sets[float64]{Pool: pool}

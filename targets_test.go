@@ -11,8 +11,11 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // twoTargets is a request for a table with the targets y and z. Rows 0, 3, 6, … are
@@ -37,7 +40,10 @@ func twoTargets(t *testing.T) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumns: []string{"y", "z"}, IDColumn: "id", Batch: 6, Choices: nextbatch.Choices{Seed: 2, Network: network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 10}}},
+		Input: tables.Input{Table: table, TargetColumns: []string{"y", "z"}, IDColumn: "id"}, Ask: limits.Ask{Batch: 6},
+		Options: fitted.Options{Choices: fitted.Choices{Seed: 2,
+			Network: network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}},
+				Training: network.Training{Epochs: 10}}}},
 	}
 }
 
@@ -57,7 +63,8 @@ func TestTwoTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Targets) != 2 || result.Targets[1].Target != "z" || result.Targets[1].Weight != 4 || result.Targets[1].Labels != 40 {
+	if len(result.Targets) != 2 || result.Targets[1].Target != "z" || result.Targets[1].Weight != 4 ||
+		result.Targets[1].Labels != 40 {
 		t.Fatalf("%+v", result.Targets)
 	}
 	for k, center := range []float64{100, 0} {
@@ -85,7 +92,8 @@ func TestTwoTargets(t *testing.T) {
 		t.Errorf("picked %v, want %v (%v)", result.Batch.Rows(), want.Rows(), err)
 	}
 	problem.Models = nextbatch.Models(plan.Model().Ensemble())
-	if other, err := nextbatch.Select(t.Context(), spec.MustParse(spec.Default), problem); err != nil || slices.Equal(other.Rows(), want.Rows()) {
+	if other, err := nextbatch.Select(t.Context(), spec.MustParse(spec.Default), problem); err != nil ||
+		slices.Equal(other.Rows(), want.Rows()) {
 		t.Errorf("weights change nothing (%v)", err)
 	}
 }
@@ -103,7 +111,8 @@ func TestOneTargetKeepsItsShape(t *testing.T) {
 // TestTargetsOfEveryKernel: each base kernel selects with two targets, or says why not.
 func TestTargetsOfEveryKernel(t *testing.T) {
 	for text, want := range map[string]string{
-		"lcmd-tp:grad": "", "maxdet-p:ll>train": "", "maxdet-p:rbf>train": "", "lcmd-tp:matern": "", "lcmd-tp:linear": "", "maxdet-p:ntk>train": "",
+		"lcmd-tp:grad": "", "maxdet-p:ll>train": "", "maxdet-p:rbf>train": "", "lcmd-tp:matern": "", "lcmd-tp:linear": "",
+		"maxdet-p:ntk>train":          "",
 		"maxdiag:ll>acs-rf(16)":       "",
 		"maxdiag:ll>acs-rf-hyper(16)": "acs-rf-hyper(16) fits its hyperparameters to the labels of one target, but there are 2 targets; use acs-rf",
 	} {
@@ -121,10 +130,16 @@ func TestTargetsOfEveryKernel(t *testing.T) {
 
 func TestTargetsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*nextbatch.Request){
-		`column "y" is named twice`:                         func(r *nextbatch.Request) { r.TargetColumns = []string{"y", "z", "y"} },
-		"there are 1 weights, but 2 target columns":         func(r *nextbatch.Request) { r.Weights = []float64{1} },
-		`the weight of target "z" is -1`:                    func(r *nextbatch.Request) { r.Weights = []float64{1, -1} },
-		`"w"`:                                               func(r *nextbatch.Request) { r.TargetColumns = []string{"y", "w"} },
+		`column "y" is named twice`: func(r *nextbatch.Request) {
+			r.TargetColumns = []string{"y", "z",
+				"y"}
+		},
+		"there are 1 weights, but 2 target columns": func(r *nextbatch.Request) { r.Weights = []float64{1} },
+		`the weight of target "z" is -1`:            func(r *nextbatch.Request) { r.Weights = []float64{1, -1} },
+		`"w"`: func(r *nextbatch.Request) {
+			r.TargetColumns = []string{"y",
+				"w"}
+		},
 		`because it has a label in one of the columns "y",`: func(r *nextbatch.Request) { r.Must = []string{"r6"} },
 	} {
 		r := twoTargets(t)

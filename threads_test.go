@@ -19,10 +19,13 @@ import (
 // budgetSpecs use every kernel, transformation and method once, and both
 // implementations where there are two.
 var budgetSpecs = []string{
-	"lcmd-tp:grad>sketch(24)", "bait-fb-p:ll>train", "bait-f-p:grad>sketch(24)>train", "maxdet-p:ntk>train", "maxdet-tp:grad>scale",
-	"maxdist-tp:laplace(0.5)", "maxdet-p:matern>train", "lcmd-tp:rbf", "maxdet-tp:matern", "kmeanspp-tp:nngp", "frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
+	"lcmd-tp:grad>sketch(24)", "bait-fb-p:ll>train", "bait-f-p:grad>sketch(24)>train", "maxdet-p:ntk>train",
+	"maxdet-tp:grad>scale",
+	"maxdist-tp:laplace(0.5)", "maxdet-p:matern>train", "lcmd-tp:rbf", "maxdet-tp:matern", "kmeanspp-tp:nngp",
+	"frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
 	"lcmd-p:grad>train>ens(2)", "maxdiag:ll>acs-rf(8)", "random",
-	"lcmd-tp:leaf", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions", "lcmd-tp:grad>sketch(24)+0.5*matern>rff(24)", "bait-f-p:(ll+0.5*matern>rff(24))>train",
+	"lcmd-tp:leaf", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions", "lcmd-tp:grad>sketch(24)+0.5*matern>rff(24)",
+	"bait-f-p:(ll+0.5*matern>rff(24))>train",
 }
 
 // largeProblem has so many rows that every job has parts for more threads than
@@ -38,14 +41,16 @@ func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *networ
 	}
 	r, err := network.Fit(ctx, network.Sample{X: x.Slice(0, 400), Y: y, Unlabelled: x.Slice(400, 6000)}, network.Options{
 		Members: 2, Config: network.Config{
-			Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: network.SiLU}, Training: network.Training{Epochs: 3}}})
+			Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: network.SiLU},
+			Training:     network.Training{Epochs: 3}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.PredictStd(ctx, x); err != nil {
 		t.Fatal(err)
 	}
-	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: matrix.View(100, 1, y[:100]), Pool: x.Slice(400, 6000), Batch: 8, Seed: 2,
+	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100),
+		Labels: matrix.View(100, 1, y[:100]), Pool: x.Slice(400, 6000), Batch: 8, Seed: 2,
 		Learnt: nextbatch.Learnt{Leaves: kerneltest.NewStumps(12, 20, 5), Members: kerneltest.NewStumps(12, 20, 5)}}, r
 }
 

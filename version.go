@@ -1,6 +1,19 @@
+// Package nextbatch answers one question: which rows should I label next?
+//
+// A method is a spec.Spec, written the way the paper writes it, such as
+//
+//	lcmd-tp:grad>sketch(512)
+//
+// (selection method and mode, base kernel, kernel transformations in their
+// order). spec.Parse reads that text, names from the literature ("badge") and the
+// ids of the published benchmark ("NN_lcmd-tp_grad_rp-512").
+//
+// Select picks a Batch from a Problem, which consists of models and matrices. A Request
+// describes the same task in the user's terms, with tables, ids and a budget: its Plan
+// reads the tables (package tables), trains and returns a Result.
+//
+// "The paper" is Holzmüller, Zaverkin, Kästner and Steinwart, "A Framework and
+// Benchmark for Deep Batch Active Learning for Regression", JMLR 2023.
 package nextbatch
 
-// Version is the version of this module. Everything that states a version takes it from here: the
-// programs, the description of the service, the Python package; tests compare the changelog and CITATION.cff
-// with it. Between releases it is the next one with "-dev".
 const Version = "0.1.0-dev"

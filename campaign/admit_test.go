@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -82,21 +83,23 @@ func TestEverythingIsAdmitted(t *testing.T) {
 
 func TestSettingsAreLimitedAndNamed(t *testing.T) {
 	for wanted, s := range map[string]campaign.Settings{
-		"members must be from 0 to 1000, not 2000000000":           {Choices: nextbatch.Choices{Members: 2_000_000_000}},
-		"budget needs the costs: name their column with cost_":     {Limits: nextbatch.Limits{Budget: new(3.0)}},
-		"per_cost needs cost_column":                               {Limits: nextbatch.Limits{PerCost: true}},
-		"2000000000 epochs, but from 1 to 1073741824 are possible": {Choices: nextbatch.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
+		"members must be from 0 to 1000, not 2000000000":           {Choices: fitted.Choices{Members: 2_000_000_000}},
+		"budget needs the costs: name their column with cost_":     {Limits: limits.Limits{Budget: new(3.0)}},
+		"per_cost needs cost_column":                               {Limits: limits.Limits{PerCost: true}},
+		"2000000000 epochs, but from 1 to 1073741824 are possible": {Choices: fitted.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 	} {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), wanted) {
 			t.Errorf("%v, want %s", err, wanted)
 		}
 	}
 	named := func(field string) string { return "--" + strings.ToLower(field) }
-	if err := (campaign.Settings{Choices: nextbatch.Choices{Members: -1}}).CheckNamed(named); err == nil || !strings.Contains(err.Error(), "--members") {
+	if err := (campaign.Settings{Choices: fitted.Choices{Members: -1}}).CheckNamed(named); err == nil ||
+		!strings.Contains(err.Error(), "--members") {
 		t.Error(err)
 	}
 	if _, err := campaign.New(t.Context(), nil, "c", campaign.Start{
-		Table: pool(0, 3), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Members: 1001}},
+		Table: pool(0, 3), IDColumn: "name", Targets: []string{"y"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Members: 1001}},
 	}); err == nil || !strings.Contains(err.Error(), "members") {
 		t.Errorf("a new campaign: %v", err)
 	}
@@ -105,17 +108,17 @@ func TestSettingsAreLimitedAndNamed(t *testing.T) {
 // TestStoredSettingsBeyondTheLimit: a log of an earlier version stays readable, though its settings
 // would be refused today.
 func TestStoredSettingsBeyondTheLimit(t *testing.T) {
-	c, _ := begin(t, 3, campaign.Settings{Choices: nextbatch.Choices{Members: 999}, Spec: "lcmd-tp:grad"})
+	c, _ := begin(t, 3, campaign.Settings{Choices: fitted.Choices{Members: 999}, Spec: "lcmd-tp:grad"})
 	log, err := c.History(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]campaign.Settings{
-		"many members":           {Choices: nextbatch.Choices{Members: 2_000_000_000}},
-		"more runs than rows":    {Batch: 4, Limits: nextbatch.Limits{Same: []string{"kind"}, Runs: 9}},
-		"the same column twice":  {Limits: nextbatch.Limits{Same: []string{"kind", "kind"}}},
-		"members below 0":        {Choices: nextbatch.Choices{Members: -1}},
-		"many epochs":            {Choices: nextbatch.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
+		"many members":           {Choices: fitted.Choices{Members: 2_000_000_000}},
+		"more runs than rows":    {Batch: 4, Limits: limits.Limits{Same: []string{"kind"}, Runs: 9}},
+		"the same column twice":  {Limits: limits.Limits{Same: []string{"kind", "kind"}}},
+		"members below 0":        {Choices: fitted.Choices{Members: -1}},
+		"many epochs":            {Choices: fitted.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 		"many transformations":   {Spec: "lcmd-tp:grad" + strings.Repeat(">scale(2)", 33)},
 		"a spec of 5000 letters": {Spec: "lcmd-tp:grad" + strings.Repeat(" ", 5000)},
 	} {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // busy returns a campaign with events of most kinds, a network and two blocks of rows.
@@ -20,7 +20,8 @@ func busy(t *testing.T, store campaign.Store) *campaign.Campaign {
 	t.Helper()
 	now := newClock()
 	c, err := campaign.New(t.Context(), store, "busy", campaign.Start{
-		Table: pool(0, 30), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}, By: ada, Clock: now.Now,
+		Table: pool(0, 30), IDColumn: "name", Targets: []string{"y"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}}, By: ada, Clock: now.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,8 @@ func TestArchivesMoveCampaigns(t *testing.T) {
 	}
 	next := newClock()
 	original.Clock, moved.Clock = next.Now, next.Now
-	if a, b := ask(t, original, campaign.Ask{Rows: 4}), ask(t, moved, campaign.Ask{Rows: 4}); !b.Kept || strings.Join(ids(a), " ") != strings.Join(ids(b), " ") {
+	if a, b := ask(t, original, campaign.Ask{Rows: 4}), ask(t, moved, campaign.Ask{Rows: 4}); !b.Kept ||
+		strings.Join(ids(a), " ") != strings.Join(ids(b), " ") {
 		t.Errorf("the next batch is %v, with a kept network: %v; elsewhere %v", ids(b), b.Kept, ids(a))
 	}
 }
@@ -155,9 +157,10 @@ func TestBadArchivesAreRefused(t *testing.T) {
 		"newer version":     in("campaign.json", replace(`"version": 1`, `"version": 2`)),
 		"manifest not JSON": in("campaign.json", replace("{", "[")),
 		"changed label":     in("events.jsonl", replace(`"values":[0.3]`, `"values":[0.4]`)),
-		"shorter log":       in("events.jsonl", func(data []byte) []byte { return data[:bytes.LastIndexByte(data[:len(data)-1], '\n')+1] }),
-		"longer file":       in("blobs/", func(data []byte) []byte { return append(data, 0) }),
-		"changed rows":      in("rows/", replace("PAR1", "RAP1")),
+		"shorter log": in("events.jsonl",
+			func(data []byte) []byte { return data[:bytes.LastIndexByte(data[:len(data)-1], '\n')+1] }),
+		"longer file":  in("blobs/", func(data []byte) []byte { return append(data, 0) }),
+		"changed rows": in("rows/", replace("PAR1", "RAP1")),
 		"file that nobody named": rezip(t, good, func(name string, data []byte) (string, []byte) {
 			if name == "campaign.json" {
 				return name, bytes.Replace(data, []byte(`"file": "blobs/model"`), []byte(`"file": "blobs/other"`), 1)
@@ -183,7 +186,8 @@ func TestArchivesWithLabelsOutOfRange(t *testing.T) {
 	c := busy(t, store)
 	s := state(t, c)
 	labelled := s.With(campaign.StatusLabelled)[0]
-	told := campaign.Event{Seq: s.Seq + 1, Time: s.Now, Told: &campaign.Told{Labels: []campaign.Label{{RowRef: labelled, Values: []nextbatch.Float{1e300}}}}}
+	told := campaign.Event{Seq: s.Seq + 1, Time: s.Now,
+		Told: &campaign.Told{Labels: []campaign.Label{{RowRef: labelled, Values: []fitted.Float{1e300}}}}}
 	if err := store.Append(t.Context(), "busy", s.Seq, []campaign.Event{told}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -46,10 +46,11 @@ type Ask struct {
 	Exclude []string      // ids of rows that may not be
 	Overrides
 
-	Trainer  network.Trainer                         // nil means network.OnDevice, without a device network.Resumable
-	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
-	Fitting  func(learner string, fold, folds int)   // called before each fit of a model of a blend, unless nil
-	Compared func(models int)                        // called after each model of MeasureGain, with how many have been fitted, unless nil
+	Trainer network.Trainer                       // nil means network.OnDevice, without a device network.Resumable
+	Epoch   func(network.Epoch)                   // called after each epoch of training, unless nil
+	Fitting func(learner string, fold, folds int) // called before each fit of a model of a blend, unless nil
+	// called after each model of MeasureGain, with how many have been fitted, unless nil
+	Compared func(models int)
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
 	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means as in JSON.
@@ -104,7 +105,7 @@ func ParseShare(text string) (Share, error) {
 }
 
 // over returns limits and a layout of plates with what the ask wants otherwise.
-func (o *Overrides) over(l nextbatch.Limits, p plate.Layout) (nextbatch.Limits, plate.Layout) {
+func (o *Overrides) over(l limits.Limits, p plate.Layout) (limits.Limits, plate.Layout) {
 	for _, one := range []struct {
 		to   *int
 		from *int
@@ -136,7 +137,8 @@ func (o *Overrides) none() bool { return reflect.DeepEqual(*o, Overrides{}) }
 
 // into copies the callbacks of an ask into a request that fits models for it.
 func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
-	r.Trainer, r.Epoch, r.Fitting, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Fitting, a.Progress, a.Admit, a.FieldName
+	r.Trainer, r.Epoch, r.Fitting, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Fitting,
+		a.Progress, a.Admit, a.FieldName
 	if r.FieldName == nil {
 		r.FieldName = a.settingOf
 	}
@@ -257,7 +259,8 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Learner: s.Settings.Learner, Kept: chosen.kept}, nil
+		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Learner: s.Settings.Learner,
+			Kept: chosen.kept}, nil
 	}
 }
 
@@ -320,7 +323,10 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 // auditAndSelect draws the audit rows and picks the others. Where only some audit rows leave a batch that the limits
 // allow, a first batch without any shows how many rows of which values and groups there can be.
 func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Request, a Ask) (*choice, error) {
-	count := t.rows.auditCount(t.s, a, t.division.rows)
+	count := t.rows.auditCount(t.s, a, t.Rows)
+	if err := t.rows.findLeaks(ctx, r, count); err != nil {
+		return nil, err
+	}
 	fits, kept, warnings := t.rows.limits(r, a), false, []string(nil)
 	if count > 0 && (len(r.Same) > 0 || r.MinPerGroup > 0 || r.MaxGroups > 0) {
 		first, err := c.selectBatch(ctx, t.s, t.rows, r, nil)
@@ -351,7 +357,8 @@ func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Req
 }
 
 // selectBatch learns, picks and predicts.
-func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
+func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request,
+	audits []int) (*choice, error) {
 	learns := rows.suffice(r.Learner)
 	var found *learnt
 	fingerprint, kept := "", false
@@ -376,21 +383,25 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	if err := plan.Train(ctx); err != nil {
 		return nil, err
 	}
-	model, predicting := plan.Model(), plan
-	if learns && model == nil {
-		if predicting, err = learningPlan(ctx, r); err != nil {
+	f := plan.Fitted()
+	if learns && f == nil { // a method without a model
+		if f, err = r.Fit(ctx); err != nil {
 			return nil, err
 		}
-		model = predicting.Model()
 	}
 	if found != nil {
-		found.warn(plan)
-	} else if model != nil {
-		found = rows.learntBy(predicting, s)
-		s.warnOfStart(plan, predicting)
+		plan.Warnings = found.warn(plan.Warnings)
+	} else if f != nil {
+		found = rows.learntBy(f, s)
+		if text := s.doubtsOfStart(f); text != "" {
+			plan.Warnings = append(plan.Warnings, text)
+		}
 		if err := c.keepModel(ctx, fingerprint, found); err != nil {
 			return nil, err
 		}
+	}
+	if text := s.limitsAsLabels(); text != "" && f != nil {
+		plan.Warnings = append(plan.Warnings, text)
 	}
 	answer, err := plan.Select(ctx)
 	if err != nil {
@@ -398,13 +409,13 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	}
 	asked := &Asked{Ask: s.lastAsk + 1, Spec: answer.Spec, Seed: r.Seed}
 	asked.Result = "ask-" + strconv.FormatInt(asked.Ask, 10)
-	var predictions [][]nextbatch.Prediction
-	if model != nil {
-		asked.Model, asked.Trained, asked.Chosen = fingerprint, predicting.Labelled, chosenBy(model)
+	var predictions [][]fitted.Prediction
+	if f != nil {
+		asked.Model, asked.Trained, asked.Chosen = fingerprint, f.Rows.Train.Rows, chosenBy(f.Model)
 		if !slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model == fingerprint }) {
 			asked.HeldOut = found.heldOut
 		}
-		if predictions, err = predict(ctx, predicting, model, answer.Indices); err != nil {
+		if predictions, err = predict(ctx, f, answer.Indices); err != nil {
 			return nil, err
 		}
 	}
@@ -422,15 +433,13 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	return &choice{asked: asked, answer: answer, kept: kept}, nil
 }
 
-// warnOfStart names labels that look like slips to the first model of a campaign. Those that are told later have been examined when
-// they arrived.
-func (s *State) warnOfStart(p, learnt *nextbatch.Plan) {
+// doubtsOfStart names labels that look like slips to the first model of a campaign. Those that are told later have been
+// examined when they arrived.
+func (s *State) doubtsOfStart(f *fitted.Fitted) string {
 	if slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model != "" }) {
-		return
+		return ""
 	}
-	if text := nextbatch.DoubtfulWarning(learnt.Doubtful(), "nextbatch campaign audit"); text != "" {
-		p.Warnings = append(p.Warnings, text)
-	}
+	return fitted.DoubtfulWarning(f.Doubtful, "nextbatch campaign audit")
 }
 
 // renumber turns rows of the table in a result into rows of the campaign, which also
@@ -448,83 +457,22 @@ func (r *candidates) renumber(answer *nextbatch.Result) {
 	}
 }
 
-// learningPlan returns a plan that has a model for the predictions of a request whose own spec may need
-// none.
-func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, error) {
-	r, err := toLearn(r)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := r.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return plan, plan.Train(ctx)
-}
-
-// learnNetwork and learnBlend are methods that need a network or a blend, and next to no memory besides.
-var learnNetwork, learnBlend = spec.MustParse("maxdiag:grad>sketch(1)"), spec.MustParse("maxdiag:predictions")
-
-// toLearn returns a request for a model alone. Costs are not inputs, and neither are groups unless the settings say so.
-func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
-	if cost := r.CostColumn; cost != "" && r.Model == nil {
-		names := slices.DeleteFunc(slices.Clone(r.Table.Names()), func(name string) bool { return name == cost })
-		var err error
-		if r.Table, err = dataset.Concat(names, r.Table); err != nil {
-			return r, err
-		}
-	}
-	r.Spec, r.Must, r.Exclude, r.Pending = learnNetwork, nil, nil, nil
-	if r.Learner.Blends() {
-		r.Spec = learnBlend
-	}
-	r.Limits, r.Repeated, r.Layout = nextbatch.Limits{GroupColumn: r.GroupColumn, GroupIsInput: r.GroupIsInput}, nil, plate.Layout{}
-	if r.GroupColumn != "" {
-		r.PerGroup = 1
-	}
-	return r, nil
-}
-
-// predict returns the predictions for rows of the table of a plan, one for each target;
-// nil for rows that the plan dropped.
-func predict(ctx context.Context, p *nextbatch.Plan, model *learner.Model, rows []int) ([][]nextbatch.Prediction, error) {
+// predict returns the predictions for rows of the table that a model was fitted to, one for each target; nil for rows
+// that were dropped.
+func predict(ctx context.Context, f *fitted.Fitted, rows []int) ([][]fitted.Prediction, error) {
 	var at, which []int // rows of the pool, and their places in rows
 	for i, row := range rows {
-		if j, found := slices.BinarySearch(p.Rows.PoolRows, row); found {
+		if j, found := slices.BinarySearch(f.Rows.PoolRows, row); found {
 			at, which = append(at, j), append(which, i)
 		}
 	}
-	predicted, err := predictRows(ctx, model, p.Rows.Pool.SelectRows(at))
+	predicted, err := fitted.Predict(ctx, f.Model, f.Rows.Pool.SelectRows(at))
 	if err != nil {
 		return nil, err
 	}
-	list := make([][]nextbatch.Prediction, len(rows))
+	list := make([][]fitted.Prediction, len(rows))
 	for i, one := range predicted {
 		list[which[i]] = one
-	}
-	return list, nil
-}
-
-// predictRows returns the predictions for rows, one for each target.
-func predictRows(ctx context.Context, model *learner.Model, inputs matrix.Dense[float32]) ([][]nextbatch.Prediction, error) {
-	list := make([][]nextbatch.Prediction, inputs.Rows)
-	for target := range model.Targets() {
-		one := model.Target(target)
-		values, err := one.Predict(ctx, inputs)
-		if err != nil {
-			return nil, err
-		}
-		low, high, err := one.PredictInterval(ctx, inputs, conformal.DefaultCoverage)
-		if few := (*conformal.CoverageError)(nil); err != nil && !errors.As(err, &few) {
-			return nil, err
-		}
-		for i, v := range values {
-			prediction := nextbatch.Prediction{Value: nextbatch.Float(v)}
-			if err == nil {
-				prediction.Low, prediction.High = new(nextbatch.Float(low[i])), new(nextbatch.Float(high[i]))
-			}
-			list[i] = append(list[i], prediction)
-		}
 	}
 	return list, nil
 }
@@ -538,7 +486,8 @@ type candidates struct {
 	labelled int
 	open     []int // rows of the table, in ascending order
 	out      []int
-	known    []int // the labelled ones
+	known    []int           // the labelled ones
+	leaks    map[string]bool // columns that rows may lack (findLeaks)
 }
 
 func (r *candidates) id(at int) string  { return idOf(r.table, r.created, at) }
@@ -550,7 +499,8 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 	if err != nil {
 		return nil, err
 	}
-	r := &candidates{table: withoutRows(all, slices.Concat(s.With(StatusFailed), s.With(StatusRetired))), created: &s.Created}
+	r := &candidates{table: withoutRows(all, slices.Concat(s.With(StatusFailed), s.With(StatusRetired))),
+		created: &s.Created}
 	for _, name := range s.Created.Targets {
 		r.labels = append(r.labels, dataset.NewNumeric(name))
 	}
@@ -571,6 +521,41 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		}
 	}
 	return r, nil
+}
+
+// Leaks warns of columns of the campaign, in one of its states, that are not inputs because they are measured together
+// with the label. Of the ask, only FieldName has an effect.
+func (c *Campaign) Leaks(ctx context.Context, s *State, a Ask) ([]string, error) {
+	_, warnings, err := c.leaks(ctx, s, a)
+	return warnings, err
+}
+
+func (c *Campaign) leaks(ctx context.Context, s *State, a Ask) ([]tables.Judged, []string, error) {
+	if s.Counts().Labelled == 0 {
+		return nil, nil, nil
+	}
+	rows, err := c.candidates(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := rows.request(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.into(&request, nil)
+	return request.Leaks(ctx)
+}
+
+// NewLeaks is Leaks after rows were added, if labels came with them.
+func (c *Campaign) NewLeaks(ctx context.Context, added AddedRows, a Ask) ([]string, error) {
+	if added.Labelled == 0 {
+		return nil, nil
+	}
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Leaks(ctx, s, a)
 }
 
 // suffice reports whether there are enough labels for a model. A blend needs them of every target.
@@ -806,10 +791,27 @@ func (r *candidates) inPlaceOf(batch *nextbatch.Result, request nextbatch.Reques
 	}
 }
 
+// findLeaks notes the columns that rows may lack without being dropped, if audit rows are to be drawn and rows that
+// lack an input are.
+func (r *candidates) findLeaks(ctx context.Context, request nextbatch.Request, audits int) error {
+	if audits <= 0 || request.Missing == tables.ImputeMissing {
+		return nil
+	}
+	leaks, _, err := request.Leaks(ctx)
+	r.leaks = map[string]bool{}
+	for _, leak := range leaks {
+		r.leaks[leak.Column] = true
+	}
+	return err
+}
+
 // usable reports whether a row has the inputs that it needs.
 func (r *candidates) usable(at int, request nextbatch.Request) bool {
 	missing, inputs := 0, 0
 	for _, c := range r.rows.Columns() {
+		if r.leaks[c.Name()] {
+			continue
+		}
 		switch c.Name() {
 		case r.created.IDColumn, request.CostColumn:
 			continue

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // Campaign is a campaign in a store. It may be used from several goroutines.
@@ -38,7 +39,8 @@ type Campaign struct {
 	kept, keptIDs *table     // rows read last, and their ids
 
 	knownMu sync.Mutex
-	known   *knownLabels // to compare new labels with
+	known   *sortedLabels     // to compare new labels with
+	judged  map[int64]verdict // by the event of an ask, whether its predictions are outdated
 
 	taughtMu sync.Mutex
 	taught   *State // at the last ask with a model
@@ -84,14 +86,17 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,
 		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
 	}
+	if err := (&State{Created: *created}).checkInputs(start.Settings.Columns); err != nil {
+		return nil, &nextbatch.RequestError{Reason: err.Error()}
+	}
 	created.remember(start.Table.Origin().Style)
 	events := []Event{{Created: created}}
-	added, labels, blobs, err := encodeTable(start.Table, created)
+	added, labels, blobs, _, err := encodeTable(start.Table, created, start.Settings.Ranges)
 	if err != nil {
 		return nil, err
 	}
 	if events = append(events, Event{Added: added}); len(labels) > 0 {
-		events = append(events, Event{Told: &Told{labels}})
+		events = append(events, Event{Told: &Told{labels, (&State{Created: *created}).unitsIn(start.Table)}})
 	}
 	now := c.now()
 	by := start.By.call(KindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
@@ -133,7 +138,8 @@ func (c *Campaign) Beginning(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	n := min(2, len(log)) // the campaign and its rows, and then the labels that came with them, if any
-	if first := log[0]; n < len(log) && log[n].Told != nil && log[n].Time.Equal(first.Time) && log[n].Request == first.Request {
+	if first := log[0]; n < len(log) && log[n].Told != nil && log[n].Time.Equal(first.Time) &&
+		log[n].Request == first.Request {
 		n++
 	}
 	return Fold(log[:n], log[0].Time)
@@ -165,16 +171,31 @@ func List(ctx context.Context, store Store) ([]string, error) { return store.Cam
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("the name of a campaign must be 1 to %d bytes of text without control characters, and neither . nor .., not %q", longestName, e.Name)
+	return fmt.Sprintf("the name of a campaign must be 1 to %d bytes of text without control characters, and no part of it between slashes may be empty, . or .., not %q", longestName, e.Name)
 }
 
 const longestName = 200
 
-// CheckName rejects names that could not be printed or typed, and those that mean a folder in
-// addresses. The error is a *NameError.
-func CheckName(name string) error {
-	if name == "" || name == "." || name == ".." || len(name) > longestName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+// CheckExisting rejects names that no campaign has: those that could not be printed or typed, and those that mean a
+// folder in addresses. The error is a *NameError.
+func CheckExisting(name string) error {
+	if name == "" || name == "." || name == ".." || len(name) > longestName || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, unicode.IsControl) {
 		return &NameError{name}
+	}
+	return nil
+}
+
+// CheckName rejects names that a new campaign cannot have: those that CheckExisting rejects, and those with a part that
+// means a folder in addresses.
+func CheckName(name string) error {
+	if err := CheckExisting(name); err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
+		if part == "" || part == "." || part == ".." {
+			return &NameError{name}
+		}
 	}
 	return nil
 }
@@ -307,7 +328,8 @@ type decision struct {
 
 // change makes a change: it decides, appends, and decides again if somebody
 // else was faster. It returns the event, or nil if nothing changed.
-func (c *Campaign) change(ctx context.Context, by call, decide func(*State) (decision, error)) (event *Event, repeated bool, err error) {
+func (c *Campaign) change(ctx context.Context, by call, decide func(*State) (decision,
+	error)) (event *Event, repeated bool, err error) {
 	for {
 		log, s, err := c.load(ctx)
 		if err != nil {
@@ -377,22 +399,26 @@ func changed(e *Event, repeated bool, err error) (Changed, error) {
 	return Changed{e.Seq, e.Rows(), repeated}, nil
 }
 
-// encodeTable returns the rows of a table as an event, its labels, and blobs.
-func encodeTable(t *dataset.Table, created *Created) (*Added, []Label, []Blob, error) {
-	rows, err := conform(t, created)
+// encodeTable returns the rows of a table as an event, its labels, and blobs. Lines with the same id that all have
+// labels are measurements of one row.
+func encodeTable(t *dataset.Table, created *Created,
+	ranges dataset.Ranges) (added *Added, labels []Label, blobs []Blob, said []string, err error) {
+	rows, said, err := conform(t, created)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	labels, err := labelsIn(t, rows, created)
-	if err != nil {
-		return nil, nil, nil, err
+	if labels, err = labelsIn(t, rows, created, ranges); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if rows, labels, err = oneRowEach(t, rows, labels, created); err != nil {
+		return nil, nil, nil, nil, err
 	}
 	blocks, blobs, err := encodeRows(rows, created.IDColumn != "")
-	return &Added{Blocks: blocks}, labels, blobs, err
+	return &Added{Blocks: blocks}, labels, blobs, said, err
 }
 
 // labelsIn returns the labels that a table has, with rows counted from 0.
-func labelsIn(t, rows *dataset.Table, created *Created) (list []Label, err error) {
+func labelsIn(t, rows *dataset.Table, created *Created, ranges dataset.Ranges) (list []Label, err error) {
 	columns := make([]dataset.Column, len(created.Targets))
 	for i, name := range created.Targets {
 		if !t.Has(name) {
@@ -404,15 +430,15 @@ func labelsIn(t, rows *dataset.Table, created *Created) (list []Label, err error
 	}
 	part := &table{rows: rows}
 	var faults []Fault
-	lines := t.Origin().Lines
+	lines, sides := t.Origin().Lines, t.Side
 	for row := range t.Rows() {
 		part.numbers = append(part.numbers, int64(row))
 		entry := Entry{Line: row, FileLine: lines.Of(row), ID: idOf(part, created, row)}
-		if some := entry.read(columns, row); !some {
+		if some := entry.read(columns, row, sides); !some {
 			continue
 		}
-		if entry.Fault != "" {
-			faults = append(faults, entry.fault(entry.Fault))
+		if fault := cmp.Or(entry.Fault, entry.faultOfValues(ranges)); fault != "" {
+			faults = append(faults, entry.fault(fault))
 			continue
 		}
 		list = append(list, entry.label(int64(row)))
@@ -430,6 +456,8 @@ type AddedRows struct {
 	Labelled int   // rows among them that came with a label
 	Repeated bool
 	Waiting  []Waiting // labels among them that wait for a second look
+	// Converted says which numbers were taken to be in, or converted to, the units of the campaign.
+	Converted []string
 	// NewLevels lists, by column, the levels that no row had before. They are inputs from
 	// the next ask on, whose model is fitted with them.
 	NewLevels map[string][]string
@@ -444,11 +472,19 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 	if err != nil {
 		return AddedRows{}, err
 	}
-	added, labels, blobs, err := encodeTable(t, &s.Created)
+	in, converted, err := s.labelsInUnits(t)
 	if err != nil {
 		return AddedRows{}, err
 	}
-	result := AddedRows{Labelled: len(labels)}
+	added, labels, blobs, said, err := encodeTable(in, &s.Created, s.Settings.Ranges)
+	if err != nil {
+		return AddedRows{}, err
+	}
+	rows := map[int64]bool{}
+	for _, l := range labels {
+		rows[l.Row] = true
+	}
+	result := AddedRows{Labelled: len(rows), Converted: slices.Concat(said, converted)}
 	event, repeated, err := c.change(ctx, by.call(KindAdded, added.Blocks, labels), func(s *State) (decision, error) {
 		if err := c.checkNew(ctx, s, t); err != nil {
 			return decision{}, err
@@ -459,8 +495,10 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 		d := decision{events: []Event{{Added: &Added{s.nextRow, added.Blocks}}}, blobs: blobs}
 		if len(labels) > 0 {
 			fresh := labelsFrom(labels, s)
-			c.look(s, fresh)
-			d.events = append(d.events, Event{Told: &Told{fresh}})
+			if err := c.look(ctx, s, fresh, false); err != nil {
+				return decision{}, err
+			}
+			d.events = append(d.events, Event{Told: &Told{fresh, s.unitsIn(t)}})
 		}
 		return d, nil
 	})
@@ -568,7 +606,7 @@ func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings)
 		if err := settings.Check(); err != nil {
 			return decision{}, err
 		}
-		if err := s.checkSettings(&settings); err != nil {
+		if err := errors.Join(s.checkSettings(&settings), s.checkInputs(settings.Columns)); err != nil {
 			return decision{}, &nextbatch.RequestError{Reason: err.Error()}
 		}
 		return decision{events: []Event{{Settings: &settings}}}, nil
@@ -694,9 +732,10 @@ const RowColumn = "row"
 
 // label returns the entry as a label of a row.
 func (e *Entry) label(row int64) Label {
-	l := Label{RowRef: RowRef{row, e.ID}, Values: make([]nextbatch.Float, len(e.Values)), Replicate: e.Replicate}
+	l := Label{RowRef: RowRef{row, e.ID}, Values: make([]fitted.Float, len(e.Values)),
+		Replicate: e.Replicate, Censored: e.Censored}
 	for i, v := range e.Values {
-		l.Values[i] = nextbatch.Float(v)
+		l.Values[i] = fitted.Float(v)
 	}
 	return l
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -115,7 +117,8 @@ func state(t *testing.T, c *campaign.Campaign) *campaign.State {
 
 func wantCounts(t *testing.T, c *campaign.Campaign, open, asked, labelled, failed, retired int64) {
 	t.Helper()
-	want := campaign.Counts{Rows: open + asked + labelled + failed + retired, Open: open, Asked: asked, Labelled: labelled, Failed: failed, Retired: retired}
+	want := campaign.Counts{Rows: open + asked + labelled + failed + retired, Open: open, Asked: asked, Labelled: labelled,
+		Failed: failed, Retired: retired}
 	if got := state(t, c).Counts(); got != want {
 		t.Errorf("counts are %+v, want %+v", got, want)
 	}
@@ -124,7 +127,8 @@ func wantCounts(t *testing.T, c *campaign.Campaign, open, asked, labelled, faile
 func TestAskAndTellOverWeeks(t *testing.T) {
 	c, now := begin(t, 40, campaign.Settings{})
 	first := ask(t, c, campaign.Ask{Rows: 8})
-	if len(first.Rows) != 8 || first.Rows[0].Predictions != nil || !strings.Contains(strings.Join(first.Result.Warnings, " "), "too few to train") {
+	if len(first.Rows) != 8 || first.Rows[0].Predictions != nil ||
+		!strings.Contains(strings.Join(first.Result.Warnings, " "), "too few to train") {
 		t.Errorf("the first batch is %+v", first)
 	}
 	wantCounts(t, c, 32, 8, 0, 0, 0)
@@ -164,7 +168,8 @@ func TestAskAndTellOverWeeks(t *testing.T) {
 	}
 	tell(t, c, ids(third)[0], 9.0) // late
 	outcomes := state(t, c).Outcomes()
-	if len(outcomes) != 5 || outcomes[4].ID != ids(third)[0] || outcomes[4].Ask != 3 || outcomes[4].Label[0] != 9 || outcomes[4].Predictions[0] != third.Rows[0].Predictions[0] {
+	if len(outcomes) != 5 || outcomes[4].ID != ids(third)[0] || outcomes[4].Ask != 3 || outcomes[4].Label[0] != 9 ||
+		outcomes[4].Predictions[0] != third.Rows[0].Predictions[0] {
 		t.Errorf("outcomes are %+v", outcomes)
 	}
 }
@@ -177,15 +182,18 @@ func TestRepeatedRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := c.Ask(t.Context(), by, campaign.Ask{Rows: 3})
-	if err != nil || !again.Repeated || again.Seq != first.Seq || !slices.Equal(ids(again), ids(first)) || !slices.Equal(again.Result.IDs, first.Result.IDs) {
+	if err != nil || !again.Repeated || again.Seq != first.Seq || !slices.Equal(ids(again), ids(first)) ||
+		!slices.Equal(again.Result.IDs, first.Result.IDs) {
 		t.Errorf("the repeated ask gave %+v, %v; the first %+v", again, err, first)
 	}
 	wantCounts(t, c, 27, 3, 0, 0, 0)
-	if _, err := c.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0)}); err == nil || !strings.Contains(err.Error(), "another purpose") {
+	if _, err := c.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0)}); err == nil ||
+		!strings.Contains(err.Error(), "another purpose") {
 		t.Errorf("the same id for another purpose: %v", err)
 	}
 	for _, repeated := range []bool{false, true} {
-		told, err := c.Tell(t.Context(), campaign.By{Request: "r2"}, campaign.Tell{Entries: entries("r001", 1.0), Again: true})
+		told, err := c.Tell(t.Context(), campaign.By{Request: "r2"},
+			campaign.Tell{Entries: entries("r001", 1.0), Again: true})
 		if err != nil || told.Repeated != repeated {
 			t.Errorf("telling: %+v, %v", told, err)
 		}
@@ -199,7 +207,8 @@ func TestRepeatedRequests(t *testing.T) {
 func TestRequestsThatStandForSomethingElse(t *testing.T) {
 	store := &storetest.Memory{}
 	start := func(by campaign.By, rows int) (*campaign.Campaign, error) {
-		return campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, rows), IDColumn: "name", Targets: []string{"y"}, By: by})
+		return campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, rows), IDColumn: "name",
+			Targets: []string{"y"}, By: by})
 	}
 	by, other := campaign.By{Person: "bob", Request: "r"}, campaign.By{Person: "eve", Request: "r"}
 	c, err := start(by, 30)
@@ -300,28 +309,32 @@ func TestRequestsThatStandForSomethingElse(t *testing.T) {
 // Events of earlier versions have no digest: repeating their request returns them.
 func TestRequestsOfEarlierVersions(t *testing.T) {
 	store := &storetest.Memory{}
-	first, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 5), IDColumn: "name", Targets: []string{"y"}})
+	first, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 5), IDColumn: "name",
+		Targets: []string{"y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	by := campaign.By{Person: "bob", Request: "old"}
-	label := campaign.Label{RowRef: campaign.RowRef{Row: 1, ID: "r001"}, Values: []nextbatch.Float{1}}
-	old := campaign.Event{Seq: 3, Time: time.Now().UTC(), Person: by.Person, Request: by.Request, Told: &campaign.Told{Labels: []campaign.Label{label}}}
+	label := campaign.Label{RowRef: campaign.RowRef{Row: 1, ID: "r001"}, Values: []fitted.Float{1}}
+	old := campaign.Event{Seq: 3, Time: time.Now().UTC(), Person: by.Person, Request: by.Request,
+		Told: &campaign.Told{Labels: []campaign.Label{label}}}
 	if err := store.Append(t.Context(), "c", 2, []campaign.Event{old}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := first.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0)}); err != nil || !told.Repeated || told.Seq != 3 {
+	if told, err := first.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0)}); err != nil ||
+		!told.Repeated || told.Seq != 3 {
 		t.Errorf("%+v %v", told, err)
 	}
 }
 
 func TestNames(t *testing.T) {
-	for _, name := range []string{"", ".", "..", "a\x00b", "a\nb", "\u0085", strings.Repeat("ä", 101), "\xff"} {
+	for _, name := range []string{"", ".", "..", "../x", "x/..", "a/./b", `..\x`, "/a", "a/", "a//b", "a\x00b", "a\nb",
+		"\u0085", strings.Repeat("ä", 101), "\xff"} {
 		if wrong := (*campaign.NameError)(nil); !errors.As(campaign.CheckName(name), &wrong) {
 			t.Errorf("%q is taken", name)
 		}
 	}
-	for _, name := range []string{"a", "...", ".a", "a/b", strings.Repeat("ä", 100)} {
+	for _, name := range []string{"a", "...", ".a", "..a", "a/b", "a/..b/...", strings.Repeat("ä", 100)} {
 		if err := campaign.CheckName(name); err != nil {
 			t.Error(err)
 		}
@@ -334,11 +347,16 @@ func TestTellingTwiceChangesNothing(t *testing.T) {
 	if told := tell(t, c, "r001", 1.0, "r002", 2.0); told.Seq != 0 || told.Known != 2 {
 		t.Errorf("telling the same again changed %+v", told)
 	}
-	if told := tell(t, c, "r001", 1.0, "r002", 2.0, "r003", 3.0, "r001", 2.0); told.Seq == 0 || told.Known != 2 || len(told.Rows) != 2 {
+	if told := tell(t, c, "r001", 1.0, "r002", 2.0, "r003", 3.0, "r001", 2.0); told.Seq == 0 ||
+		told.Known != 2 || len(told.Rows) != 2 {
 		t.Errorf("telling more changed %+v", told)
 	}
-	if told := tell(t, c, "r003", 3.0, "r003", 3.0); len(told.Rows) != 1 {
-		t.Errorf("a measurement twice in a list, once known, changed %+v", told)
+	if told := tell(t, c, "r003", 3.0, "r003", 3.0); told.Seq != 0 || told.Known != 2 {
+		t.Errorf("a known measurement twice in a list changed %+v", told)
+	}
+	if told, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: entries("r003", 3.0), Again: true}); err != nil ||
+		len(told.Rows) != 1 {
+		t.Errorf("a further measurement of the same value: %+v, %v", told, err)
 	}
 	s := state(t, c)
 	if got := s.Label(1)[0]; got != 1.5 {
@@ -367,7 +385,7 @@ func TestWrongLinesAreAllNamed(t *testing.T) {
 		dataset.NewText("y", "1.5", "1", "abc", "NaN", "-Inf", "1", "", "7"),
 		dataset.NewText("campaign", "", "", "", "", "", "", "", "another"),
 	)
-	list, err := c.Entries(t.Context(), table)
+	list, _, err := c.Entries(t.Context(), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,8 +407,9 @@ func TestWrongLinesAreAllNamed(t *testing.T) {
 	if err != nil || len(told.Rows) != 1 || len(told.Faults) != 6 {
 		t.Errorf("partly: %+v, %v", told, err)
 	}
-	foreign, err := c.Entries(t.Context(), mustTable(dataset.NewText("name", "r002"), dataset.NewText("y", "1"), dataset.NewNumeric("x", 99)))
-	if err != nil || len(foreign) != 1 || !strings.Contains(foreign[0].Fault, "another campaign") {
+	foreign, _, err := c.Entries(t.Context(), mustTable(dataset.NewText("name", "r002"), dataset.NewText("y", "1"),
+		dataset.NewNumeric("x", 99)))
+	if err != nil || len(foreign) != 1 || !strings.Contains(foreign[0].Fault, `column "x" has "99"`) {
 		t.Errorf("a line with other inputs: %+v, %v", foreign, err)
 	}
 }
@@ -411,10 +430,12 @@ func TestFailReturnRetireCorrect(t *testing.T) {
 	wantCounts(t, c, 17, 1, 0, 1, 1)
 	tell(t, c, batch[0], 1.0) // it worked after all
 	wantCounts(t, c, 17, 1, 1, 0, 1)
-	if got, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(batch[0], 2.0)}); err != nil || got.Seq == 0 {
+	if got, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(batch[0], 2.0)}); err != nil ||
+		got.Seq == 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got := state(t, c).Measurements(state(t, c).With(campaign.StatusLabelled)[0].Row); len(got) != 1 || got[0].Values[0] != 2 {
+	if got := state(t, c).Measurements(state(t, c).With(campaign.StatusLabelled)[0].Row); len(got) != 1 ||
+		got[0].Values[0] != 2 {
 		t.Errorf("after the correction the measurements are %v", got)
 	}
 	for what, call := range map[string]func() error{
@@ -449,7 +470,8 @@ func TestUndo(t *testing.T) {
 	if _, err := c.Return(t.Context(), ada, ids(batch)[1:2], ""); err != nil {
 		t.Fatal(err)
 	}
-	for seq, want := range map[int64]string{1: "created", 2: "depends on it", batch.Seq: "depends on it", 99: "the log has the events", first.Seq: "already"} {
+	for seq, want := range map[int64]string{1: "created", 2: "depends on it", batch.Seq: "depends on it",
+		99: "the log has the events", first.Seq: "already"} {
 		if _, err := undo(seq); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("undoing event %d: %v, want %q", seq, err, want)
 		}
@@ -464,7 +486,8 @@ func TestRowsComeAndGo(t *testing.T) {
 		kind.Append(kind.AddLevel([]string{"acid", "salt"}[i%2]))
 	}
 	columns := more.Columns()
-	added, err := c.Add(t.Context(), ada, mustTable(kind, columns[2], columns[0], columns[1], dataset.NewNumeric("y", math.NaN(), 4, math.NaN(), math.NaN(), math.NaN())))
+	added, err := c.Add(t.Context(), ada, mustTable(kind, columns[2], columns[0], columns[1],
+		dataset.NewNumeric("y", math.NaN(), 4, math.NaN(), math.NaN(), math.NaN())))
 	if err != nil || added.Rows != 5 || added.Labelled != 1 || !slices.Equal(added.NewLevels["kind"], []string{"salt"}) {
 		t.Fatalf("added %+v, %v", added, err)
 	}
@@ -472,7 +495,9 @@ func TestRowsComeAndGo(t *testing.T) {
 	if _, err := c.Add(t.Context(), ada, pool(8, 5)); err == nil || strings.Count(err.Error(), "\n") != 4 {
 		t.Errorf("ids that exist: %v", err)
 	}
-	if _, err := c.Add(t.Context(), ada, mustTable(columns[0], columns[1], dataset.NewNumeric("w", 1, 2, 3, 4, 5))); err == nil || !strings.Contains(err.Error(), `"z"`) || !strings.Contains(err.Error(), `"w"`) {
+	if _, err := c.Add(t.Context(), ada, mustTable(columns[0], columns[1],
+		dataset.NewNumeric("w", 1, 2, 3, 4, 5))); err == nil || !strings.Contains(err.Error(), `"z"`) ||
+		!strings.Contains(err.Error(), `"w"`) {
 		t.Errorf("other columns: %v", err)
 	}
 	if _, err := c.Add(t.Context(), ada, pool(20, 5)); err != nil {
@@ -486,7 +511,8 @@ func TestRowsComeAndGo(t *testing.T) {
 	if _, err := c.Add(t.Context(), ada, pool(22, 5)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Undo(t.Context(), ada, undone.Seq, ""); err == nil || !strings.Contains(err.Error(), "id was added since") {
+	if _, err := c.Undo(t.Context(), ada, undone.Seq, ""); err == nil ||
+		!strings.Contains(err.Error(), "id was added since") {
 		t.Errorf("rows with ids that exist came back: %v", err)
 	}
 	batch := ask(t, c, campaign.Ask{Rows: 19, Audit: new(0.0)})
@@ -519,8 +545,10 @@ func TestAskEqualsSelect(t *testing.T) {
 		out := ask(t, c, campaign.Ask{Rows: 5})
 		got := ask(t, c, campaign.Ask{Rows: 6})
 		r := nextbatch.Request{
-			Table: mustTable(append(slices.Clone(columns), y)...), TargetColumns: []string{"y"}, IDColumn: "name",
-			Batch: 6, Choices: nextbatch.Choices{Seed: got.Seed, Network: tiny()}, KernelSeed: new(uint64), Pending: ids(out),
+			Input: tables.Input{Table: mustTable(append(slices.Clone(columns), y)...),
+				TargetColumns: []string{"y"}, IDColumn: "name"},
+			Ask: limits.Ask{Batch: 6, Pending: ids(out)}, Options: fitted.Options{Choices: fitted.Choices{Seed: got.Seed,
+				Network: tiny()}}, KernelSeed: new(uint64),
 		}
 		if method != "" {
 			r.Spec = spec.MustParse(method)
@@ -550,7 +578,8 @@ func TestWithoutIDs(t *testing.T) {
 	}
 	defer store.Close()
 	columns := pool(0, 12).Columns()[1:]
-	start := campaign.Start{Table: mustTable(columns...), Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}, Clock: now.Now}
+	start := campaign.Start{Table: mustTable(columns...), Targets: []string{"y"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}}, Clock: now.Now}
 	if _, err := campaign.New(context.Background(), store, "c", start); err != nil {
 		t.Fatal(err)
 	}
@@ -587,7 +616,8 @@ func TestSeveralTargets(t *testing.T) {
 	}()...))
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 		Table: mustTable(columns...), IDColumn: "name", Targets: []string{"y1", "y2"}, Clock: now.Now,
-		Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Columns: tables.Columns{Weights: []float64{1, 2}}},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()},
+			Columns: tables.Columns{Weights: []float64{1, 2}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -603,13 +633,16 @@ func TestSeveralTargets(t *testing.T) {
 		return result
 	}
 	told(1, 5) // the first row has its 1 already
-	if s := state(t, c); len(s.Measurements(1)) != 2 || !math.IsNaN(s.Measurements(1)[1].Values[0]) || !slices.Equal(s.Label(1), []float64{1, 5}) {
+	if s := state(t, c); len(s.Measurements(1)) != 2 || !math.IsNaN(s.Measurements(1)[1].Values[0]) ||
+		!slices.Equal(s.Label(1), []float64{1, 5}) {
 		t.Errorf("the measurements are %v, the label %v", s.Measurements(1), s.Label(1))
 	}
 	if again := told(1, 5); again.Seq != 0 || again.Known != 4 {
 		t.Errorf("telling the same again changed %+v", again)
 	}
-	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: []campaign.Entry{{ID: "r002", Values: []float64{math.NaN(), 7}}}}); err != nil {
+	if _,
+		err := c.Correct(t.Context(), ada,
+		campaign.Tell{Entries: []campaign.Entry{{ID: "r002", Values: []float64{math.NaN(), 7}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := state(t, c).Label(2); !slices.Equal(got, []float64{1, 7}) {
@@ -663,11 +696,12 @@ func TestNumbersOutOfRange(t *testing.T) {
 		refused("correct", err, "r003", "label")
 		_, err = c.Add(t.Context(), ada, withLabels(100, v, 1))
 		refused("add", err, "r100", `"y"`)
-		_, err = campaign.New(t.Context(), &storetest.Memory{}, "d", campaign.Start{Table: withLabels(100, v, 1), IDColumn: "name", Targets: []string{"y"}})
+		_, err = campaign.New(t.Context(), &storetest.Memory{}, "d",
+			campaign.Start{Table: withLabels(100, v, 1), IDColumn: "name", Targets: []string{"y"}})
 		refused("new", err, "r100", `"y"`)
 		_, err = c.Add(t.Context(), ada, withLabels(100, 1, v))
 		refused("add an input", err, `column "x"`, "row 0")
-		list, err := c.Entries(t.Context(), withLabels(30, v, 1))
+		list, _, err := c.Entries(t.Context(), withLabels(30, v, 1))
 		if err != nil || len(list) != 1 || list[0].Fault == "" {
 			t.Errorf("entries are %+v, %v", list, err)
 		}
@@ -706,7 +740,8 @@ func TestKeptNetworkWithoutFailedRows(t *testing.T) {
 	}
 	kind.SortLevels()
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
-		Table: mustTable(columns[0], x, kind, rare), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Audit: new(0.0)},
+		Table: mustTable(columns[0], x, kind, rare), IDColumn: "name", Targets: []string{"y"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}, Audit: new(0.0)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -718,7 +753,7 @@ func TestKeptNetworkWithoutFailedRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	predicted := map[string]nextbatch.Float{}
+	predicted := map[string]fitted.Float{}
 	for i, ref := range first.Rows {
 		predicted[ref.ID] = first.Predictions[i][0].Value
 	}
@@ -752,7 +787,8 @@ func TestStoppedAskGoesOn(t *testing.T) {
 	store := &storetest.Memory{}
 	labelled := func() *campaign.Campaign {
 		store = &storetest.Memory{}
-		c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}})
+		c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 60), IDColumn: "name",
+			Targets: []string{"y"}, Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -783,7 +819,8 @@ func TestStoppedAskGoesOn(t *testing.T) {
 	if state, err := store.Blob(t.Context(), "c", "training"); err != nil || len(state) == 0 {
 		t.Errorf("%d bytes of the training are kept, %v", len(state), err)
 	}
-	batch, err := c.Ask(t.Context(), campaign.By{Person: "ada", Request: "one"}, campaign.Ask{Rows: 5, Epoch: record(&got)})
+	batch, err := c.Ask(t.Context(), campaign.By{Person: "ada", Request: "one"},
+		campaign.Ask{Rows: 5, Epoch: record(&got)})
 	if err != nil || !slices.Equal(ids(batch), ids(whole)) {
 		t.Errorf("the batch is %v, not %v: %v", batch, whole, err)
 	}
@@ -792,5 +829,31 @@ func TestStoppedAskGoesOn(t *testing.T) {
 	}
 	if state, err := store.Blob(t.Context(), "c", "training"); err != nil || len(state) != 0 {
 		t.Errorf("%d bytes are left of the training, %v", len(state), err)
+	}
+}
+
+// TestSpreadsheetsRoundNumbers: inputs and labels with fewer digits than the campaign has are the same.
+func TestSpreadsheetsRoundNumbers(t *testing.T) {
+	start := campaign.Start{Table: mustTable(dataset.NewText("name", "a", "b"),
+		dataset.NewNumeric("x", 0.03469491615541852, 1), dataset.NewNumeric("y", 1.0/3, 2)),
+		IDColumn: "name", Targets: []string{"y"}, By: ada}
+	start.Settings.Network = tiny()
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x, known := range map[string]int{"0.0346949161554185": 1, "0.0346949162": 1, "0.034694916": 1, "0.0346949": 0} {
+		list, _, err := c.Entries(t.Context(), mustTable(dataset.NewText("name", "a"), dataset.NewText("x", x),
+			dataset.NewText("y", "0.3333333333")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: list, Partial: true})
+		if err != nil || told.Known != known || len(told.Rows) != 0 || len(told.Faults) != 1-known {
+			t.Errorf("%s: %+v, %v", x, told, err)
+		}
+	}
+	if told := tell(t, c, "a", 0.33333); told.Known != 0 || len(told.Rows) != 1 {
+		t.Errorf("another label: %+v", told)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // jumped is a campaign whose clock the test sets.
@@ -15,7 +15,7 @@ func jumped(t *testing.T) (*campaign.Campaign, *clock, campaign.Store) {
 	now, store := newClock(), &storetest.Memory{}
 	c, err := campaign.New(t.Context(), store, "c", campaign.Start{
 		Table: pool(0, 40), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: now.Now,
-		Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Spec: "random"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}, Spec: "random"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,8 @@ type TooFewError struct {
 }
 
 func (e *TooFewError) Error() string {
-	return fmt.Sprintf("too few random rows to tell %s: it takes %d with a label, and there are %d", e.What, e.Need, e.Rows)
+	return fmt.Sprintf("too few random rows to tell %s: it takes %d with a label, and there are %d",
+		e.What, e.Need, e.Rows)
 }
 
 // Interval is an estimate with its confidence interval at level Coverage. If the rows set

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
@@ -57,8 +57,8 @@ func readReplayed(t *testing.T, name string, seed uint64) replayedTable {
 	return replayedTable{mustTable(all...), labels}
 }
 
-// TestSoakErrorsOfBlends replays campaigns on real tables and compares the estimated error of the model with the one that it
-// makes on the open rows, for blends and for networks.
+// TestSoakErrorsOfBlends replays campaigns on real tables and compares the estimated error of the model with the one
+// that it makes on the open rows, for blends and for networks.
 func TestSoakErrorsOfBlends(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" {
 		t.Skip("set NEXTBATCH_SOAK=1 to run it")
@@ -76,7 +76,8 @@ func TestSoakErrorsOfBlends(t *testing.T) {
 			}
 		}
 		ratio := math.Exp(ratios / float64(all))
-		t.Logf("%s: %d of %d intervals hold the error on the open rows; the estimate is %.3f of it on average", kind, held, all, ratio)
+		t.Logf("%s: %d of %d intervals hold the error on the open rows; the estimate is %.3f of it on average",
+			kind, held, all, ratio)
 		if held < all*7/10 || ratio < 0.8 || ratio > 1.25 {
 			t.Errorf("%s: the estimates are off", kind)
 		}
@@ -93,7 +94,7 @@ func replayErrors(t *testing.T, kind learner.Kind, table replayedTable, seed uin
 	target := table.rows.Names()[len(table.rows.Names())-1]
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 		Table: table.rows, IDColumn: "id", Targets: []string{target}, By: ada,
-		Settings: campaign.Settings{RandomStart: true, Choices: nextbatch.Choices{Learner: kind, Seed: seed}},
+		Settings: campaign.Settings{RandomStart: true, Choices: fitted.Choices{Learner: kind, Seed: seed}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 // trusted beyond it, so more labels count as infinitely many.
 const farthest = 100
 
-// Beyond the current model the slope may change. In the middle of campaigns on twenty tables (docs/campaign-figures.md), that of the rest
-// of the campaign was 0.9 times the fitted one in the median, between 0.4 and 1.7 times in half of them, and below 0.2 or above
-// 2.7 times in one of ten each. So three factors are taken to be equally likely.
+// Beyond the current model the slope may change. In the middle of campaigns on twenty tables (docs/intervals.md), that
+// of the rest of the campaign was 0.9 times the fitted one in the median, between 0.4 and 1.7 times in half of them,
+// and below 0.2 or above 2.7 times in one of ten each. So three factors are taken to be equally likely.
 var bends = [...]float64{0.3, 0.75, 2}
 
 // bent returns the scenarios of a metric beyond the current model.
@@ -30,8 +30,8 @@ func (c *Curve) bent(m Metric) (all []scenario) {
 const widest = 4
 
 // Forecast is how many labels a wanted error takes. It does not go beyond the rows that the campaign has: a number of
-// labels that would is infinite, which is null in JSON. So is the value of an interval whose upper limit is more than four times
-// the lower one: then the range is what is known.
+// labels that would is infinite, which is null in JSON. So is the value of an interval whose upper limit is more than
+// four times the lower one: then the range is what is known.
 type Forecast struct {
 	Metric Metric    `json:"metric" enum:"rmse,mae,q95"`
 	Wanted float64   `json:"wanted"` // in the units of the label
@@ -50,8 +50,8 @@ func (c *Curve) forecast(m Metric, wanted, costPerLabel float64, rows int) Forec
 // lessError is by what share the error is smaller that is forecast where nobody has named one.
 const lessError = 0.1
 
-// forecastLess returns how many labels lower the present RMSE by lessError, whatever it is: the uncertainty of the present error has
-// no part in it.
+// forecastLess returns how many labels lower the present RMSE by lessError, whatever it is: the uncertainty of the
+// present error has no part in it.
 func (c *Curve) forecastLess(costPerLabel float64, rows int) Forecast {
 	labels := over(c.bent(RMSE), func(s scenario) float64 {
 		s.level = 0
@@ -94,9 +94,11 @@ func (f Forecast) String() string {
 	case math.IsInf(f.Labels.Low, 1):
 		return fmt.Sprintf("%s takes more labels than the table has rows, %s", goal, words.Whole(f.Rows))
 	case !f.Labels.bounded():
-		return fmt.Sprintf("%s takes at least %s labels, perhaps more than the table has rows, %s", goal, number(f.Labels.Low), words.Whole(f.Rows))
+		return fmt.Sprintf("%s takes at least %s labels, perhaps more than the table has rows, %s", goal,
+			number(f.Labels.Low), words.Whole(f.Rows))
 	case math.IsInf(f.Labels.Value, 1):
 		return fmt.Sprintf("%s takes %s to %s labels", goal, number(f.Labels.Low), number(f.Labels.High))
 	}
-	return fmt.Sprintf("%s takes about %s labels (%s to %s)", goal, number(f.Labels.Value), number(f.Labels.Low), number(f.Labels.High))
+	return fmt.Sprintf("%s takes about %s labels (%s to %s)", goal, number(f.Labels.Value),
+		number(f.Labels.Low), number(f.Labels.High))
 }

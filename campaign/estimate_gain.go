@@ -59,13 +59,16 @@ func (g Gain) String() string {
 	case !g.Clear() && g.Factor.Low > 1:
 		return fmt.Sprintf("the same error would have taken at least %s times as many random labels; %d random rows are too few to tell how many more", words.Brief(g.Factor.Low), g.Rows)
 	case !g.Clear():
-		return fmt.Sprintf("%d random rows are too few to tell how many random labels the same error would have taken", g.Rows)
+		return fmt.Sprintf("%d random rows are too few to tell how many random labels the same error would have taken",
+			g.Rows)
 	case g.Factor.Low > 1:
 		return fmt.Sprintf("the same error would have taken %v times as many random labels", g.Factor)
 	case g.Factor.High < 1:
 		return fmt.Sprintf("random selection would have needed fewer labels for the same error: %v times as many", g.Factor)
 	}
-	return fmt.Sprintf("the same error would have taken %v times as many random labels; a gain over random selection is not certain yet", g.Factor)
+	return fmt.Sprintf(
+		"the same error would have taken %v times as many random labels; a gain over random selection is not certain yet",
+		g.Factor)
 }
 
 // Train fits a model to some labelled rows of the campaign and returns its
@@ -98,7 +101,8 @@ func MeasureGain(ctx context.Context, random []Random, current *Curve, train Tra
 }
 
 // predictRandom returns the predictions of the models, the largest last.
-func predictRandom(ctx context.Context, rows []int64, labels map[int64]float64, train Train) (audited []Audited, err error) {
+func predictRandom(ctx context.Context, rows []int64, labels map[int64]float64,
+	train Train) (audited []Audited, err error) {
 	order := rng.New(0, "gain meter").Perm(len(rows))
 	for halvings := gainParts - 1; halvings >= 0; halvings-- {
 		for part := range gainParts {

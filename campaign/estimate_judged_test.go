@@ -15,8 +15,8 @@ import (
 // lateGain is the share by which the error may still fall after a stop; beyond it the stop was too early.
 const lateGain = 0.1
 
-// fewestJudged is how many campaigns it takes to judge a rule. The goal is that it stops fewer than one in twenty too early; since so few campaigns cannot
-// tell that from one in ten, the test fails from there on.
+// fewestJudged is how many campaigns it takes to judge a rule. The goal is that it stops fewer than one in twenty too
+// early; since so few campaigns cannot tell that from one in ten, the test fails from there on.
 const fewestJudged = 20
 
 // judged is how a recording is looked at.
@@ -85,7 +85,8 @@ func (f *stopsJudged) add(t *testing.T, r *Recording, j judged, rule StopRule) {
 		f.stopped++
 		if later := 1 - last.RMSE/r.Asks[k].RMSE; later > lateGain {
 			f.early++
-			f.names = append(f.names, fmt.Sprintf("%s %s at %d of %d labels (%.0f %%)", r.Table, r.Learner, r.Asks[k].Labels, last.Labels, 100*later))
+			f.names = append(f.names, fmt.Sprintf("%s %s at %d of %d labels (%.0f %%)", r.Table, r.Learner, r.Asks[k].Labels,
+				last.Labels, 100*later))
 		}
 		return
 	}
@@ -98,8 +99,8 @@ type forecastsJudged struct {
 	beyond      int // forecasts of more than the table has
 }
 
-// truth returns how many labels an error took: the fewest from the given ask on, by a line between asks on logarithmic scales. It
-// reports false, and the labels of the last ask, if the error was not reached.
+// truth returns how many labels an error took: the fewest from the given ask on, by a line between asks on logarithmic
+// scales. It reports false, and the labels of the last ask, if the error was not reached.
 func (r *Recording) truth(ask int, wanted float64) (labels float64, reached bool) {
 	for k, now := range r.Asks[ask:] {
 		if now.RMSE > wanted {
@@ -115,8 +116,8 @@ func (r *Recording) truth(ask int, wanted float64) (labels float64, reached bool
 	return float64(r.Asks[len(r.Asks)-1].Labels), false
 }
 
-// add judges the forecasts in the middle of a campaign: of its last error or, if relative, of an error that is a tenth smaller than the
-// present one. An error that the recording does not reach took more labels than it has.
+// add judges the forecasts in the middle of a campaign: of its last error or, if relative, of an error that is a tenth
+// smaller than the present one. An error that the recording does not reach took more labels than it has.
 func (f *forecastsJudged) add(t *testing.T, r *Recording, j judged, relative bool) {
 	t.Helper()
 	last := r.Asks[len(r.Asks)-1]
@@ -185,8 +186,8 @@ func readRecordings(t *testing.T, dir string) map[string][]*Recording {
 	return found
 }
 
-// TestSoakStop judges the default stop rule, and others, and forecasts by the recordings of TestSoakRecordCampaigns, and prints
-// the tables of docs/campaign-figures.md.
+// TestSoakStop judges the default stop rule, and others, and forecasts by the recordings of TestSoakRecordCampaigns,
+// and prints the tables behind docs/intervals.md.
 //
 //	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakStop -v -record-dir recordings
 func TestSoakStop(t *testing.T) {
@@ -202,7 +203,8 @@ func TestSoakStop(t *testing.T) {
 	ways := []struct {
 		name string
 		judged
-	}{{"random start", judged{true, 1}}, {"random start, double batches", judged{true, 2}}, {"audit rows alone", judged{false, 1}}}
+	}{{"random start", judged{true, 1}}, {"random start, double batches", judged{true, 2}},
+		{"audit rows alone", judged{false, 1}}}
 	fmt.Println("\n| labels | random rows | rule | campaigns | stopped | too early | go on, too early to tell, stop |\n|---|---|---|---|---|---|---|")
 	for _, key := range keys {
 		for _, way := range ways {
@@ -212,8 +214,10 @@ func TestSoakStop(t *testing.T) {
 				for _, r := range found[key] {
 					f.add(t, r, way.judged, rule)
 				}
-				fmt.Printf("| %s | %s | %v | %d | %d | %d | %d, %d, %d |\n", key, way.name, rule, f.campaigns, f.stopped, f.early, f.verdicts[GoOn], f.verdicts[TooEarly], f.verdicts[Stop])
-				if goal := strings.HasPrefix(key, "0 %") || strings.HasSuffix(key, "second look"); goal && rule == defaultRule && f.campaigns >= fewestJudged && 10*f.early >= f.campaigns {
+				fmt.Printf("| %s | %s | %v | %d | %d | %d | %d, %d, %d |\n", key, way.name, rule, f.campaigns, f.stopped, f.early,
+					f.verdicts[GoOn], f.verdicts[TooEarly], f.verdicts[Stop])
+				if goal := strings.HasPrefix(key, "0 %") || strings.HasSuffix(key, "second look"); goal && rule == defaultRule &&
+					f.campaigns >= fewestJudged && 10*f.early >= f.campaigns {
 					t.Errorf("%s, %s: %d of %d campaigns were stopped too early", key, way.name, f.early, f.campaigns)
 				}
 				if rule == defaultRule {
@@ -231,7 +235,8 @@ func TestSoakStop(t *testing.T) {
 					f.add(t, r, way.judged, relative)
 				}
 				of := map[bool]string{false: "the last error", true: "a tenth less"}[relative]
-				fmt.Printf("| %s | %s | %s | %d | %d | %d | %d | %d |\n", key, way.name, of, f.all, f.held, f.named, f.near, f.beyond)
+				fmt.Printf("| %s | %s | %s | %d | %d | %d | %d | %d |\n", key, way.name, of, f.all, f.held,
+					f.named, f.near, f.beyond)
 			}
 		}
 	}

@@ -10,20 +10,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/plausible"
 )
 
 var (
-	recordTables   = flag.String("record-tables", "yacht,autompg,housing,energy,concrete,airfoil,wine,gas,skillcraft,sml,parkinsons,pumadyn32nm,pol,elevators,bike,keggdirected,fried,protein,diamonds,sgemm", "tables to record")
+	recordTables = flag.String("record-tables",
+		"yacht,autompg,housing,energy,concrete,airfoil,wine,gas,skillcraft,sml,parkinsons,pumadyn32nm,pol,elevators,bike,keggdirected,fried,protein,diamonds,sgemm", "tables to record")
 	recordLearners = flag.String("record-learners", "gp,trees", "learners to record")
 	recordSeeds    = flag.String("record-seeds", "0", "seeds, one campaign each")
 	recordWrong    = flag.String("record-wrong", "0,0.01,0.03", "shares of wrong labels")
@@ -92,7 +93,8 @@ type recorder struct {
 
 func id(row int) string { return fmt.Sprint("r", row) }
 
-// begin starts the campaign with random rows. With a second look, doubtful labels among them are left out, as the warning advises.
+// begin starts the campaign with random rows. With a second look, doubtful labels among them are left out, as the
+// warning advises.
 func (r *recorder) begin(t *testing.T) {
 	t.Helper()
 	n := len(r.table.labels)
@@ -129,7 +131,8 @@ func (r *recorder) begin(t *testing.T) {
 	}
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 		Table: mustTable(append(all, y)...), IDColumn: "id", Targets: []string{"y"}, By: ada,
-		Settings: campaign.Settings{RandomStart: true, Batch: recordBatch, Lease: -1, Choices: nextbatch.Choices{Learner: learner.Kind(r.Learner), Seed: r.Seed}},
+		Settings: campaign.Settings{RandomStart: true, Batch: recordBatch, Lease: -1,
+			Choices: fitted.Choices{Learner: learner.Kind(r.Learner), Seed: r.Seed}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +146,8 @@ func (r *recorder) ask(t *testing.T) {
 	batch := ask(t, r.c, campaign.Ask{Exclude: r.tests})
 	one := campaign.RecordedAsk{Labels: batch.Trained, CrossFitted: batch.Chosen[0].Error}
 	for _, held := range batch.HeldOut {
-		one.HeldOut = append(one.HeldOut, campaign.RecordedError{Row: held.Row, Labels: batch.Trained * 4 / 5, Prediction: float64(held.Values[0]), Label: r.told[held.Row]})
+		one.HeldOut = append(one.HeldOut, campaign.RecordedError{Row: held.Row, Labels: batch.Trained * 4 / 5,
+			Prediction: float64(held.Values[0]), Label: r.told[held.Row]})
 	}
 	predicted, err := r.c.Predict(t.Context(), campaign.Ask{})
 	if err != nil {
@@ -170,7 +174,8 @@ func (r *recorder) ask(t *testing.T) {
 	}
 	for _, row := range batch.Rows {
 		if row.Audit && !waits[row.Row] {
-			one.Audited = append(one.Audited, campaign.RecordedError{Row: row.Row, Labels: batch.Trained, Prediction: float64(row.Predictions[0].Value), Label: r.told[row.Row]})
+			one.Audited = append(one.Audited, campaign.RecordedError{Row: row.Row, Labels: batch.Trained,
+				Prediction: float64(row.Predictions[0].Value), Label: r.told[row.Row]})
 		}
 	}
 	r.Waiting += len(waits)
@@ -206,7 +211,8 @@ func TestSoakRecordCampaigns(t *testing.T) {
 						if campaign.Recorded(path) {
 							continue
 						}
-						r := &recorder{Recording: &campaign.Recording{Table: name, Learner: kind, Wrong: wrong, Look: look, Seed: seed}, table: readKnown(t, name, seed)}
+						r := &recorder{Recording: &campaign.Recording{Table: name, Learner: kind, Wrong: wrong, Look: look, Seed: seed},
+							table: readKnown(t, name, seed)}
 						r.told = r.table.withSlips(wrong, seed)
 						r.begin(t)
 						for most := min(recordMost, r.Rows*6/10); r.labels <= most; {

@@ -16,8 +16,9 @@ var RecordDir = flag.String("record-dir", "", "folder of the recordings of TestS
 // RecordStart is how many random rows a recorded campaign starts with, its first ones.
 const RecordStart = 64
 
-// Recording is what a campaign on a table whose labels are all known has recorded, and the errors that its models make on
-// rows that it does not have. TestSoakRecordCampaigns writes recordings, and TestSoakStop judges rules and forecasts by them.
+// Recording is what a campaign on a table whose labels are all known has recorded, and the errors that its models make
+// on rows that it does not have. TestSoakRecordCampaigns writes recordings, and TestSoakStop judges rules and forecasts
+// by them.
 type Recording struct {
 	Table   string        `json:"table"`
 	Learner string        `json:"learner"`
@@ -31,9 +32,10 @@ type Recording struct {
 
 // RecordedAsk is what one ask adds to what is known, and the truth about its model.
 type RecordedAsk struct {
-	Labels      int             `json:"labels"`
-	RMSE        float64         `json:"rmse"`         // on the test rows, with their true labels
-	CrossFitted float64         `json:"cross_fitted"` // of the blend, on all labelled rows, each for as many open rows as it stands for
+	Labels int     `json:"labels"`
+	RMSE   float64 `json:"rmse"` // on the test rows, with their true labels
+	// of the blend, on all labelled rows, each for as many open rows as it stands for
+	CrossFitted float64         `json:"cross_fitted"`
 	HeldOut     []RecordedError `json:"held_out"`
 	Audited     []RecordedError `json:"audited"` // rows of this ask; their labels come after it
 }

@@ -402,12 +402,13 @@ func (f *replayFigures) row(name string, each bool) string {
 	if !each {
 		forecasts, losses, gains = ", ", fmt.Sprintf(", %+.1f %%", 100*stat.Mean(f.losses, nil)), ", "
 	}
-	return fmt.Sprintf("| %s | %d of %d | %d | %d | %.2f | %s | %d of %d | %d | %s | %s |", name, f.rmse, f.rounds, f.mae, f.q95,
+	return fmt.Sprintf("| %s | %d of %d | %d | %d | %.2f | %s | %d of %d | %d | %s | %s |", name, f.rmse,
+		f.rounds, f.mae, f.q95,
 		f.widths[len(f.widths)/2], forecasts[2:], f.near, len(f.forecasts), f.held, losses[2:], gains[2:])
 }
 
 // TestSoakReplay replays campaigns on real data sets, where all labels are known, and
-// prints the table of docs/campaign-figures.md.
+// prints the table behind docs/intervals.md.
 func TestSoakReplay(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" {
 		t.Skip("takes half an hour: make soak")

@@ -35,8 +35,8 @@ type StopRule struct {
 // such as gain<2% is about.
 const MoreLabels = 0.1
 
-// leastSpan is how many times the labels of the smallest model that the curve is based on a campaign has before a rule about the gain may stop
-// it. Some curves begin flat and fall later.
+// leastSpan is how many times the labels of the smallest model that the curve is based on a campaign has before a rule
+// about the gain may stop it. Some curves begin flat and fall later.
 const leastSpan = 3
 
 // StopRuleError reports a text that is not a stop rule.
@@ -124,7 +124,9 @@ func (a Advice) String() string { return string(a.Verdict) + ": " + a.Because }
 func (r StopRule) Judge(c *Curve, rows int) Advice {
 	switch {
 	case c == nil:
-		return Advice{Verdict: TooEarly, Because: fmt.Sprintf("fewer than %d of the labelled rows were drawn at random, and only these show the error", LeastAudited)}
+		return Advice{Verdict: TooEarly,
+			Because: fmt.Sprintf("fewer than %d of the labelled rows were drawn at random, and only these show the error",
+				LeastAudited)}
 	case r == (StopRule{}):
 		return Advice{Verdict: GoOn, Because: "there is no stop rule"}
 	case r.Metric == "":
@@ -136,23 +138,30 @@ func (r StopRule) Judge(c *Curve, rows int) Advice {
 	case e.High < r.Below:
 		return Advice{Verdict: Stop, Because: is + ", below " + words.Grouped(r.Below)}
 	case e.Low >= r.Below:
-		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %s; %s", is, words.Grouped(r.Below), c.forecast(r.Metric, r.Below, 0, rows))}
+		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %s; %s", is, words.Grouped(r.Below),
+			c.forecast(r.Metric, r.Below, 0, rows))}
 	case e.Value < r.Below:
 		more := moreRows(c.Rows, math.Log(e.High/e.Value), math.Log(r.Below/e.Value), 0)
-		return tooEarly(fmt.Sprintf("%s, probably below %s, but not certainly", is, words.Grouped(r.Below)), more, rows-c.Labels)
+		return tooEarly(fmt.Sprintf("%s, probably below %s, but not certainly", is,
+			words.Grouped(r.Below)), more, rows-c.Labels)
 	}
-	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %s, but not certainly; %s", is, words.Grouped(r.Below), c.forecast(r.Metric, r.Below, 0, rows))}
+	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %s, but not certainly; %s", is,
+		words.Grouped(r.Below), c.forecast(r.Metric, r.Below, 0, rows))}
 }
 
 func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 	gain, wanted := c.gain(), 100*r.Below
-	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %s %% (%s to %s %%)", 100*MoreLabels, words.Brief(100*gain.Value), words.Brief(100*gain.Low), words.Brief(100*gain.High))
+	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %s %% (%s to %s %%)", 100*MoreLabels,
+		words.Brief(100*gain.Value), words.Brief(100*gain.Low), words.Brief(100*gain.High))
 	switch {
 	case gain.High < r.Below && c.RMSE.High > widest*c.RMSE.Low:
 		more := moreRows(c.Rows, math.Log(c.RMSE.High/c.RMSE.Low), math.Log(widest), 0)
 		return tooEarly(fmt.Sprintf("%s, but the RMSE itself, %v, is hardly known", is, c.RMSE), more, rows-c.Labels)
 	case gain.High < r.Below && c.Labels < leastSpan*c.first:
-		return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, which is less than %.3g %%, but the curve begins at %d labels and some begin flat; %d labels would tell", is, wanted, c.first, leastSpan*c.first)}
+		return Advice{Verdict: TooEarly,
+			Because: fmt.Sprintf(
+				"%s, which is less than %.3g %%, but the curve begins at %d labels and some begin flat; %d labels would tell", is,
+				wanted, c.first, leastSpan*c.first)}
 	case gain.High < r.Below:
 		return Advice{Verdict: Stop, Because: fmt.Sprintf("%s, which is less than %.3g %%", is, wanted)}
 	case gain.Low >= r.Below:
@@ -165,7 +174,8 @@ func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 		reach, probably = c.Slope.High-c.Slope.Value, "more"
 	}
 	more := moreRows(c.Rows, reach, math.Abs(c.Slope.Value-limit), priorDeviation*stats.NormalQuantile((1+Coverage)/2))
-	return tooEarly(fmt.Sprintf("%s, probably %s than %.3g %%, but not certainly", is, probably, wanted), more, rows-c.Labels)
+	return tooEarly(fmt.Sprintf("%s, probably %s than %.3g %%, but not certainly", is, probably,
+		wanted), more, rows-c.Labels)
 }
 
 // moreRows returns about how many random rows, besides those that there are, make one side of an interval as short as
@@ -186,11 +196,13 @@ func moreRows(rows int, side, wanted, prior float64) float64 {
 // tooEarly is the verdict between the limits, with the random rows that would tell, unless the campaign has too few.
 func tooEarly(is string, more float64, open int) Advice {
 	if more > float64(open) {
-		return Advice{Verdict: TooEarly, Because: is + "; more audit rows than there are open rows would tell"}
+		return Advice{Verdict: TooEarly, Because: is +
+			"; the open rows are too few to tell, even if all of them were audit rows"}
 	}
 	digits := math.Pow(10, max(0, math.Floor(math.Log10(more)))) // one counts
 	n := int(math.Ceil(more/digits) * digits)
-	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s; about %s would tell", is, words.Count(n, "more audit row", "more audit rows")), Audits: n}
+	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s; about %s would tell", is,
+		words.Count(n, "more audit row", "more audit rows")), Audits: n}
 }
 
 // gain returns the share by which MoreLabels lowers the RMSE; 0 where the error seems to rise.

@@ -26,14 +26,16 @@ func TestParseStopRule(t *testing.T) {
 		{"gain<0.02", StopRule{Below: 0.02}, "gain<2%"},
 	} {
 		r, err := ParseStopRule(c.text)
-		if err != nil || r.Target != c.want.Target || r.Metric != c.want.Metric || math.Abs(r.Below-c.want.Below) > 1e-12 || r.String() != c.says {
+		if err != nil || r.Target != c.want.Target || r.Metric != c.want.Metric ||
+			math.Abs(r.Below-c.want.Below) > 1e-12 || r.String() != c.says {
 			t.Errorf("%q: %+v %q, %v", c.text, r, r, err)
 		}
 		if again, err := ParseStopRule(r.String()); err != nil || again.String() != r.String() {
 			t.Errorf("%q: %+v, %v", r, again, err)
 		}
 	}
-	for _, text := range []string{"", "rmse", "rmse>0.5", "rmse<", "rmse<x", "rmse<0", "rmse<-1", "rmse<NaN", "rmse<Inf", "rmse<5%", "loss<1", "gain<100%", "gain<0%", "rmse<0.5 mae<1"} {
+	for _, text := range []string{"", "rmse", "rmse>0.5", "rmse<", "rmse<x", "rmse<0", "rmse<-1", "rmse<NaN", "rmse<Inf",
+		"rmse<5%", "loss<1", "gain<100%", "gain<0%", "rmse<0.5 mae<1"} {
 		wrong := (*StopRuleError)(nil)
 		if r, err := ParseStopRule(text); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "rmse<0.5") {
 			t.Errorf("%q: %+v, %v", text, r, err)
@@ -76,7 +78,7 @@ func TestStopRuleJudges(t *testing.T) {
 		{"mae<2", c, Stop, "mean absolute error"},
 		{"rmse<0.5", c, GoOn, "more labels than the table has rows, 5,000"},
 		{"rmse<1.1", c, TooEarly, "more audit rows would tell"},
-		{"rmse<1.0001", c, TooEarly, "more audit rows than there are open rows"},
+		{"rmse<1.0001", c, TooEarly, "the open rows are too few to tell"},
 		{"rmse<0.99", c, TooEarly, "not certainly"},
 		{"q95<1", c, GoOn, "95 % quantile"},
 		{"gain<50%", c, Stop, "less than 50 %"},
@@ -97,7 +99,8 @@ func TestStopRuleJudges(t *testing.T) {
 	}
 }
 
-// TestStopIsEarned: a rule about the gain does not stop a campaign whose error is hardly known, or whose curve is short.
+// TestStopIsEarned: a rule about the gain does not stop a campaign whose error is hardly known, or whose curve is
+// short.
 func TestStopIsEarned(t *testing.T) {
 	t.Parallel()
 	r := StopRule{Below: 0.5}
@@ -158,16 +161,20 @@ func TestForecast(t *testing.T) {
 	c = falling(t)
 	labels := c.Labels
 	f := c.forecast(RMSE, c.RMSE.Value*0.95, 3, 1e5)
-	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) || f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
+	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) ||
+		f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
 		t.Errorf("%+v", f)
 	}
-	if wide := c.forecast(RMSE, c.RMSE.Value*0.75, 0, 1e5); !math.IsInf(wide.Labels.Value, 1) || !(wide.Labels.High <= 1e5) || strings.Contains(wide.String(), "about") {
+	if wide := c.forecast(RMSE, c.RMSE.Value*0.75, 0, 1e5); !math.IsInf(wide.Labels.Value, 1) ||
+		!(wide.Labels.High <= 1e5) || strings.Contains(wide.String(), "about") {
 		t.Errorf("a number for a wide interval: %+v: %v", wide, wide)
 	}
-	if short := c.forecast(RMSE, c.RMSE.Value*0.5, 0, 2*labels); short.Rows != 2*labels || short.Labels.bounded() || !strings.Contains(short.String(), "more than the table has rows, ") {
+	if short := c.forecast(RMSE, c.RMSE.Value*0.5, 0, 2*labels); short.Rows != 2*labels || short.Labels.bounded() ||
+		!strings.Contains(short.String(), "more than the table has rows, ") {
 		t.Errorf("beyond the table: %+v: %v", short, short)
 	}
-	if less := c.forecastLess(0, 1e5); less.Wanted != c.RMSE.Value*0.9 || !(less.Labels.Low > float64(labels)) || !(less.Labels.High < 3*float64(labels)) {
+	if less := c.forecastLess(0, 1e5); less.Wanted != c.RMSE.Value*0.9 || !(less.Labels.Low > float64(labels)) ||
+		!(less.Labels.High < 3*float64(labels)) {
 		t.Errorf("a tenth less: %+v", less)
 	}
 	if f := c.forecast(RMSE, -1, 0, 1e5); !math.IsInf(f.Labels.Low, 1) {

@@ -89,7 +89,8 @@ func TestIntervalsHold(t *testing.T) {
 				for name, n := range held {
 					all[name] += n
 					if n < leastHeld(rounds) {
-						t.Errorf("%s, slope %v, %d batches: %d of %d intervals of the %s hold it", p.name, slope, batches, n, rounds, name)
+						t.Errorf("%s, slope %v, %d batches: %d of %d intervals of the %s hold it", p.name, slope,
+							batches, n, rounds, name)
 					}
 				}
 				campaigns += rounds
@@ -151,7 +152,8 @@ func TestGainMeter(t *testing.T) {
 			random[i] = Random{int64(i), 7}
 		}
 		networks := 0
-		g, err := MeasureGain(t.Context(), random, current, func(_ context.Context, learn, predict []int64) ([]float64, error) {
+		g, err := MeasureGain(t.Context(), random, current, func(_ context.Context, learn,
+			predict []int64) ([]float64, error) {
 			networks++
 			for _, row := range predict {
 				if slices.Contains(learn, row) {

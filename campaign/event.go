@@ -11,10 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/plate"
-	"github.com/nextbatch/nextbatch/plausible"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/plate"
+	"github.com/nextbatch/nextbatch/internal/plausible"
 )
 
 // Kind is what an event is about. It is the key of the event's payload in JSON.
@@ -65,9 +65,9 @@ type Created struct {
 	Columns  []Column `json:"columns"` // of the rows, without ids and targets
 	Settings Settings `json:"settings"`
 
-	// Separator and Decimal are what separates the fields of the table's file, and its decimal mark, if they are not those of
-	// programs; Encoding is that of the file unless it is UTF-8, and Mark says that it began with a byte-order mark. What people
-	// download is written so.
+	// Separator and Decimal are what separates the fields of the table's file, and its decimal mark, if they are not those
+	// of programs; Encoding is that of the file unless it is UTF-8, and Mark says that it began with a byte-order mark.
+	// What people download is written so.
 	Separator string `json:"separator,omitempty"`
 	Decimal   string `json:"decimal,omitempty"`
 	Encoding  string `json:"encoding,omitempty"`
@@ -100,7 +100,8 @@ func (c *Created) Style() (s dataset.Style) {
 // Column is a column of the rows: an input, or one that only constraints use.
 type Column struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // as dataset.Kind prints it
+	Kind string `json:"kind"`           // as dataset.Kind prints it
+	Unit string `json:"unit,omitempty"` // of its numbers, if cells of the first table said one
 }
 
 // Added records that rows were added. Rows are numbered in the order in which they
@@ -157,8 +158,8 @@ type Asked struct {
 // HeldOutRow is a labelled row with a prediction for each target, NaN where the row was not
 // held out for it.
 type HeldOutRow struct {
-	Row    int64             `json:"row"`
-	Values []nextbatch.Float `json:"values"`
+	Row    int64          `json:"row"`
+	Values []fitted.Float `json:"values"`
 }
 
 // AskedRow is a row of a batch, in the order of the picks.
@@ -175,22 +176,26 @@ type AskedRow struct {
 	Well  string `json:"well,omitempty"`
 	// Predictions are those of the targets, before the label was known; nil without a
 	// model.
-	Predictions []nextbatch.Prediction `json:"predictions,omitempty"`
+	Predictions []fitted.Prediction `json:"predictions,omitempty"`
 }
 
 // Told holds measurements.
 type Told struct {
 	Labels []Label `json:"labels"`
+	// Units are those of targets that had none before.
+	Units map[string]string `json:"units,omitempty"`
 }
 
 // Label is a measurement of a row: a number for each target, NaN (null in JSON) where
 // there is none.
 type Label struct {
 	RowRef
-	Values []nextbatch.Float `json:"values"`
+	Values []fitted.Float `json:"values"`
 	// Replicate is the number of the measurement that was told; 0 where none was. A correction with a number replaces that
 	// measurement alone.
 	Replicate int `json:"replicate,omitempty"`
+	// Censored says which values are limits, and on which side of them the true ones lie.
+	Censored Censored `json:"censored,omitempty"`
 	// Doubts are why values wait for a second look, one for each target, nil where the value counts; nil if all do. They
 	// are part of the event, so that what a log folds to does not depend on the rule that found them.
 	Doubts []*plausible.Doubt `json:"doubts,omitempty"`
@@ -235,7 +240,8 @@ func (e *Event) payloads() (kinds []Kind) {
 	}{
 		{KindCreated, e.Created != nil}, {KindAdded, e.Added != nil}, {KindAsked, e.Asked != nil}, {KindTold, e.Told != nil},
 		{KindCorrected, e.Corrected != nil}, {KindFailed, e.Failed != nil}, {KindReturned, e.Returned != nil},
-		{KindRetired, e.Retired != nil}, {KindConfirmed, e.Confirmed != nil}, {KindSettings, e.Settings != nil}, {KindUndone, e.Undone != nil},
+		{KindRetired, e.Retired != nil}, {KindConfirmed, e.Confirmed != nil}, {KindSettings, e.Settings != nil},
+		{KindUndone, e.Undone != nil},
 	} {
 		if p.there {
 			kinds = append(kinds, p.kind)
@@ -427,7 +433,7 @@ func checkLabels(labels []Label) error {
 		if !some {
 			return fmt.Errorf("row %q has no label", l.ID)
 		}
-		if err := l.checkDoubts(); err != nil {
+		if err := errors.Join(l.checkDoubts(), l.Censored.check(len(l.Values))); err != nil {
 			return fmt.Errorf("row %q: %w", l.ID, err)
 		}
 	}
@@ -454,11 +460,13 @@ func EncodeEvent(e Event) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// EventDecoder reads the events of a log one after the other, which share one decoder with its buffers. The zero value is ready.
+// EventDecoder reads the events of a log one after the other, which share one decoder with its buffers. The zero value
+// is ready.
 type EventDecoder struct {
 	body bytes.Reader
-	json *json.Decoder // of all bodies, one after the other; nil before the first, and where one did not end with its event
-	read int64         // bytes of the bodies that it has read
+	// of all bodies, one after the other; nil before the first, and where one did not end with its event
+	json *json.Decoder
+	read int64 // bytes of the bodies that it has read
 }
 
 // Decode reads what EncodeEvent returned. Anything else is an error, also an event
@@ -474,7 +482,8 @@ func (d *EventDecoder) Decode(raw []byte) (Event, error) {
 	var e Event
 	if err := decoder.Decode(&e); err != nil {
 		if strings.Contains(err.Error(), "unknown field") {
-			return Event{}, fmt.Errorf("an event has a field that this version does not know (%w): a newer version wrote it", err)
+			return Event{},
+				fmt.Errorf("an event has a field that this version does not know (%w): a newer version wrote it", err)
 		}
 		return Event{}, fmt.Errorf("an event is damaged: %w", err)
 	}

@@ -6,10 +6,10 @@ import (
 	"log"
 	"math"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -30,8 +30,9 @@ func Example() {
 		Table: table, IDColumn: "name", Targets: []string{"y"},
 		Settings: campaign.Settings{
 			Audit: new(0.5), // every second row shows where we stand
-			Choices: nextbatch.Choices{
-				Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 20}},
+			Choices: fitted.Choices{
+				Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}},
+					Training: network.Training{Epochs: 20}},
 			},
 		},
 	})
@@ -61,7 +62,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%d labelled, %d open, %d audit rows were predicted\n", where.Labelled, where.Open, where.Targets[0].Audited)
+	fmt.Printf("%d labelled, %d open, %d audit rows were predicted\n", where.Labelled, where.Open,
+		where.Targets[0].Audited)
 	fmt.Println(where.Advice.Verdict)
 	// Output:
 	// 48 labelled, 52 open, 16 audit rows were predicted

@@ -6,11 +6,12 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/limits"
 )
 
 // forgetful is a store that loses every network.
@@ -35,11 +36,12 @@ func without(t *dataset.Table, name string) *dataset.Table {
 }
 
 // growing is a campaign of 300 rows, 40 of them labelled.
-func growing(t *testing.T, store campaign.Store, method string, table func(first, n int) *dataset.Table) *campaign.Campaign {
+func growing(t *testing.T, store campaign.Store, method string,
+	table func(first, n int) *dataset.Table) *campaign.Campaign {
 	t.Helper()
 	c, err := campaign.New(t.Context(), store, "c", campaign.Start{
 		Table: table(0, 300), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: newClock().Now,
-		Settings: campaign.Settings{Spec: method, Choices: nextbatch.Choices{Network: tiny(), Seed: 5}},
+		Settings: campaign.Settings{Spec: method, Choices: fitted.Choices{Network: tiny(), Seed: 5}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +70,17 @@ func TestGrowingPool(t *testing.T) {
 		method string
 		keeps  bool
 	}{
-		{"", true}, {"lcmd-tp:grad>sketch(16)", true}, {"lcmd-tp:grad", true}, {"maxdist-p:ll", true}, {"kmeanspp-tp:grad>sketch(16)", true},
-		{"maxdiag:grad>sketch(16)>train", true}, {"maxdet-p:grad>sketch(16)>train", true}, {"maxdet-tp:ll>ens(2)>sketch(8)>scale", true},
-		{"bait-f-p:grad>sketch(16)>train", true}, {"bait-fb-p:grad>sketch(16)>train", true}, {"frankwolfe-p:grad>sketch(16)>acs-rf(8)", true},
-		{"lcmd-tp:grad>sketch(16)>ens(2)", true}, {"lcmd-tp:grad>scale>sketch(16)", true}, {"maxdet-p:grad>train", false}, {"random", false},
+		{"", true}, {"lcmd-tp:grad>sketch(16)", true}, {"lcmd-tp:grad", true}, {"maxdist-p:ll", true},
+		{"kmeanspp-tp:grad>sketch(16)", true},
+		{"maxdiag:grad>sketch(16)>train", true}, {"maxdet-p:grad>sketch(16)>train", true},
+		{"maxdet-tp:ll>ens(2)>sketch(8)>scale", true},
+		{"bait-f-p:grad>sketch(16)>train", true}, {"bait-fb-p:grad>sketch(16)>train", true},
+		{"frankwolfe-p:grad>sketch(16)>acs-rf(8)", true},
+		{"lcmd-tp:grad>sketch(16)>ens(2)", true}, {"lcmd-tp:grad>scale>sketch(16)", true},
+		{"maxdet-p:grad>train", false}, {"random", false},
 		{"maxdet-p:ll", false}, {"lcmd-tp:grad>train", false}, {"lcmd-tp:grad>sketch(16)>train>ens(2)", false},
-		{"lcmd-tp:linear", false}, {"maxdet-p:nngp>train", false}, {"lcmd-tp:laplace", false}, {"maxdet-p:matern>train", false},
+		{"lcmd-tp:linear", false}, {"maxdet-p:nngp>train", false}, {"lcmd-tp:laplace", false},
+		{"maxdet-p:matern>train", false},
 	} {
 		for _, categories := range []bool{true, false} {
 			table := pool
@@ -154,7 +161,8 @@ func TestNetworkIgnoresCosts(t *testing.T) {
 	start := func() *campaign.Campaign {
 		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 			Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: newClock().Now,
-			Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Limits: nextbatch.Limits{CostColumn: "z", Budget: new(20.0)}},
+			Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()},
+				Limits: limits.Limits{CostColumn: "z", Budget: new(20.0)}},
 		})
 		if err != nil {
 			t.Fatal(err)

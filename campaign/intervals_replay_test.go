@@ -6,21 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 )
 
 // The flags choose what TestSoakIntervals replays.
 var (
-	intervalTables = flag.String("interval-tables", "airfoil,concrete,elevators,keggdirected,parkinsons,pol,skillcraft,wine", "tables of TestSoakIntervals")
-	intervalSeeds  = flag.Uint64("interval-seeds", 3, "campaigns on each table of TestSoakIntervals")
-	intervalKind   = flag.String("interval-learner", "auto", "learner of TestSoakIntervals")
+	intervalTables = flag.String("interval-tables",
+		"airfoil,concrete,elevators,keggdirected,parkinsons,pol,skillcraft,wine", "tables of TestSoakIntervals")
+	intervalSeeds = flag.Uint64("interval-seeds", 3, "campaigns on each table of TestSoakIntervals")
+	intervalKind  = flag.String("interval-learner", "auto", "learner of TestSoakIntervals")
 )
 
-// TestSoakIntervals replays campaigns on real tables, with 32 random labels at the start and audit rows, and counts the open rows whose
-// label is in its 90 % interval at the end. These campaigns have 56 random labels among 224.
+// TestSoakIntervals replays campaigns on real tables, with 32 random labels at the start and audit rows, and counts the
+// open rows whose label is in its 90 % interval at the end. These campaigns have 56 random labels among 224.
 func TestSoakIntervals(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" {
 		t.Skip("set NEXTBATCH_SOAK=1 to run it")
@@ -44,13 +45,14 @@ func TestSoakIntervals(t *testing.T) {
 	}
 }
 
-// replayIntervals returns the share of the open rows whose label is in its interval after six batches, and how intervals were made.
+// replayIntervals returns the share of the open rows whose label is in its interval after six batches, and how
+// intervals were made.
 func replayIntervals(t *testing.T, kind learner.Kind, table replayedTable, seed uint64) (coverage float64, how string) {
 	t.Helper()
 	target := table.rows.Names()[len(table.rows.Names())-1]
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 		Table: table.rows, IDColumn: "id", Targets: []string{target}, By: ada,
-		Settings: campaign.Settings{RandomStart: true, Choices: nextbatch.Choices{Learner: kind, Seed: seed}},
+		Settings: campaign.Settings{RandomStart: true, Choices: fitted.Choices{Learner: kind, Seed: seed}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +71,7 @@ func replayIntervals(t *testing.T, kind learner.Kind, table replayedTable, seed 
 		t.Fatal(err)
 	}
 	for i, r := range predicted.Rows {
-		one, y := predicted.Predictions[i][0], nextbatch.Float(table.labels[r.ID])
+		one, y := predicted.Predictions[i][0], fitted.Float(table.labels[r.ID])
 		if *one.Low <= y && y <= *one.High {
 			coverage += 1 / float64(len(predicted.Rows))
 		}

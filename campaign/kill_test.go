@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"io"
 	"math"
@@ -22,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
@@ -149,7 +149,8 @@ func (h *helper) tell() {
 func start(t *testing.T, place string, rounds int, seed uint64) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestHelperProcess$")
-	c.Env = append(os.Environ(), helperStore+"="+place, fmt.Sprint(helperRounds, "=", rounds), fmt.Sprint(helperSeed, "=", seed))
+	c.Env = append(os.Environ(), helperStore+"="+place, fmt.Sprint(helperRounds, "=", rounds),
+		fmt.Sprint(helperSeed, "=", seed))
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -173,8 +174,9 @@ func newPlace(t *testing.T, kind string, n int) string {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	settings := campaign.Settings{Spec: "kmeanspp-p:linear", Choices: nextbatch.Choices{Network: tiny()}}
-	if _, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, n), IDColumn: "name", Targets: []string{"y"}, Settings: settings}); err != nil {
+	settings := campaign.Settings{Spec: "kmeanspp-p:linear", Choices: fitted.Choices{Network: tiny()}}
+	if _, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, n), IDColumn: "name",
+		Targets: []string{"y"}, Settings: settings}); err != nil {
 		t.Fatal(err)
 	}
 	return place
@@ -333,7 +335,8 @@ func killOne(t *testing.T, place string, seed uint64, draw *rng.Stream) (lines [
 	for text.Scan() {
 		lines = append(lines, text.Text())
 	}
-	if err := c.Wait(); err == nil || slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "FAIL") }) {
+	if err := c.Wait(); err == nil || slices.ContainsFunc(lines,
+		func(l string) bool { return strings.Contains(l, "FAIL") }) {
 		t.Errorf("the process ended by itself: %v\n%s", err, strings.Join(lines, "\n"))
 	}
 	return slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "ack ") })

@@ -35,17 +35,16 @@ func (c *Campaign) Labelled(ctx context.Context, a Ask) (*Labelled, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.into(&request, nil)
-	request.Batch = 1
-	if request, err = toLearn(request); err != nil {
-		return nil, err
+	if len(rows.known) == len(rows.numbers) { // nothing is left to pick from: the labelled rows stand in for candidates
+		request.Train, request.Pool, request.Table, request.Random = request.Table, request.Table, nil, nil
 	}
-	plan, err := request.Plan(ctx)
+	a.into(&request, nil)
+	fit, err := request.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := &Labelled{Rows: plan.Rows, Learner: request.Learner, Network: s.Settings.Network}
-	for _, at := range plan.Rows.TrainRows {
+	found := &Labelled{Rows: fit, Learner: request.Learner, Network: s.Settings.Network}
+	for _, at := range fit.TrainRows {
 		found.Refs = append(found.Refs, rows.ref(at))
 	}
 	return found, nil

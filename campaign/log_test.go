@@ -41,7 +41,8 @@ func TestDamagedLogsAreRefused(t *testing.T) {
 				t.Errorf("event %d was read from %d of %d bytes", i+1, cut, len(raw))
 			}
 		}
-		if _, err := new(campaign.EventDecoder).Decode(bytes.Replace(raw, []byte(`{"seq"`), []byte(`{"news":1,"seq"`), 1)); err == nil || !strings.Contains(err.Error(), "newer version") {
+		if _, err := new(campaign.EventDecoder).Decode(bytes.Replace(raw, []byte(`{"seq"`), []byte(`{"news":1,"seq"`),
+			1)); err == nil || !strings.Contains(err.Error(), "newer version") {
 			t.Errorf("an event with an unknown field: %v", err)
 		}
 	}
@@ -60,7 +61,8 @@ func TestDecoderOfManyEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		spaces := bytes.Repeat([]byte(" "), 4096)
-		for _, text := range [][]byte{raw, raw, slices.Concat(raw, spaces), raw[:len(raw)-1], raw, slices.Concat(raw, spaces, []byte("x")), nil, slices.Concat(raw, raw), raw} {
+		for _, text := range [][]byte{raw, raw, slices.Concat(raw, spaces), raw[:len(raw)-1], raw,
+			slices.Concat(raw, spaces, []byte("x")), nil, slices.Concat(raw, raw), raw} {
 			got, failed := decoder.Decode(text)
 			want, err := new(campaign.EventDecoder).Decode(text)
 			if !reflect.DeepEqual(got, want) || fmt.Sprint(failed) != fmt.Sprint(err) {

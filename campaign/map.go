@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // A map shows the rows in the plane of the two principal directions of the kernel. Of the
@@ -18,13 +20,13 @@ import (
 
 // Map is rows in the plane in which they vary most.
 type Map struct {
-	Labels      int                      // labelled rows that the model was fitted to; 0 without a model
-	Rows        []int64                  // their numbers, in ascending order
-	At          [][2]float64             // the place of each row
-	Predictions [][]nextbatch.Prediction // of each target; nil without a model
-	Distances   []float64                // from the nearest labelled row, in the kernel; nil without labels
-	Of          int64                    // rows that could be shown
-	Share       [2]float64               // of the variance along each direction
+	Labels      int                   // labelled rows that the model was fitted to; 0 without a model
+	Rows        []int64               // their numbers, in ascending order
+	At          [][2]float64          // the place of each row
+	Predictions [][]fitted.Prediction // of each target; nil without a model
+	Distances   []float64             // from the nearest labelled row, in the kernel; nil without labels
+	Of          int64                 // rows that could be shown
+	Share       [2]float64            // of the variance along each direction
 	Warnings    []string
 }
 
@@ -49,54 +51,73 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 		return nil, err
 	}
 	a.into(&r, c.trainer(ctx, a))
-	pickNothing(&r)
-	m := &Map{}
-	plan, err := c.mapPlan(ctx, s, rows, r)
+	shown, err := c.shown(ctx, s, rows, r)
 	if err != nil {
 		return nil, err
 	}
-	m.Warnings = plan.Warnings
-	places := m.choose(plan, rows, most, rng.New(s.Settings.Seed, "map"))
-	used, err := mapSpec(plan, r)
-	if err != nil {
+	m := &Map{Warnings: shown.warnings}
+	places := m.choose(shown.rows, rows, most, rng.New(s.Settings.Seed, "map"))
+	// all rows for the plane, and again for distances
+	sizes := forecast.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}
+	if err := r.AdmitKernel(shown.by, shown.model(), shown.rows, sizes); err != nil {
 		return nil, err
 	}
-	if err := plan.Admit(used, forecast.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}); err != nil { // all rows for the plane, and again for distances
+	if err := m.place(ctx, shown, places); err != nil {
 		return nil, err
 	}
-	if err := m.place(ctx, plan, used, places); err != nil {
-		return nil, err
-	}
-	if plan.Model() == nil {
+	if shown.fit == nil {
 		return m, nil
 	}
-	m.Labels = plan.Labelled
-	return m, m.predict(ctx, plan, places)
+	m.Labels = shown.rows.Train.Rows
+	return m, m.predict(ctx, shown.fit, places)
 }
 
-// pickNothing leaves a request only those limits that its inputs depend on.
-func pickNothing(r *nextbatch.Request) {
-	r.Batch, r.Layout = 1, plate.Layout{}
-	r.MinPerGroup, r.MaxGroups, r.Same, r.Runs, r.Replicates, r.ReplicateShare = 0, 0, nil, 0, 0, 0
-	if r.GroupColumn != "" {
-		r.PerGroup = 1
+// shown is what a map shows: rows, with the model if there are enough labels for one, and the method whose kernel it
+// is.
+type shown struct {
+	rows     *tables.Rows
+	fit      *fitted.Fitted
+	by       spec.Spec
+	problem  nextbatch.Problem
+	warnings []string
+}
+
+func (v *shown) model() *learner.Model {
+	if v.fit == nil {
+		return nil
 	}
+	return v.fit.Model
 }
 
-// mapPlan returns the plan of the campaign's method, with a model if there are enough labels.
-func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
+// shown reads the rows and fits the model, with the networks that the kernel of the campaign's method uses.
+func (c *Campaign) shown(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*shown, error) {
+	v := &shown{}
+	var err error
 	if rows.suffice(r.Learner) {
-		plan, _, _, err := c.modelPlan(ctx, s, rows, r)
-		if err != nil || !r.Learner.Blends() {
-			return plan, err
+		if v.fit, _, _, err = c.fit(ctx, s, rows, r); err != nil {
+			return nil, err
 		}
-		r.Model = plan.Model() // whose plan lacks networks that the kernel may use
+		r.Model = v.fit.Model
+		v.by = mapSpec(r)
+		if err := v.fit.Train(ctx, r.Options, v.by.TrainedNetworks()); err != nil {
+			return nil, err
+		}
+		v.rows, v.warnings = v.fit.Rows, warnings(v.fit)
+		if text := v.rows.Unlabelled(); text != "" {
+			v.warnings = append(v.warnings, text)
+		}
+	} else {
+		v.by = r.WithDefaults().Spec
+		if v.rows, err = r.Rows(ctx); err != nil {
+			return nil, err
+		}
+		v.warnings = v.rows.Warnings
 	}
-	plan, err := r.Plan(ctx)
-	if err != nil {
-		return nil, err
+	if v.problem, err = nextbatch.NewProblem(ctx, v.rows, v.fit, r.Network.Architecture); err != nil {
+		return nil, &tables.DataError{Cause: err}
 	}
-	return plan, plan.Train(ctx)
+	v.problem.Seed, v.problem.KernelSeed = r.Seed, r.KernelSeed
+	return v, nil
 }
 
 // mapped is rows of a map as rows of the plan: labelled ones, then candidates, each in
@@ -107,13 +128,13 @@ type mapped struct {
 }
 
 // choose decides which rows are shown, and notes their numbers.
-func (m *Map) choose(plan *nextbatch.Plan, rows *candidates, most int, draw *rng.Stream) mapped {
+func (m *Map) choose(of *tables.Rows, rows *candidates, most int, draw *rng.Stream) mapped {
 	var p mapped
-	for i := range plan.Rows.TrainRows {
+	for i := range of.TrainRows {
 		p.train = append(p.train, i)
 	}
 	var open []int
-	for i, at := range plan.Rows.PoolRows {
+	for i, at := range of.PoolRows {
 		if _, out := slices.BinarySearch(rows.out, at); out {
 			p.pool = append(p.pool, i)
 		} else {
@@ -132,10 +153,10 @@ func (m *Map) choose(plan *nextbatch.Plan, rows *candidates, most int, draw *rng
 	slices.Sort(p.pool)
 	numbers := make([]int64, 0, len(p.train)+len(p.pool))
 	for _, i := range p.train {
-		numbers = append(numbers, rows.numbers[plan.Rows.TrainRows[i]])
+		numbers = append(numbers, rows.numbers[of.TrainRows[i]])
 	}
 	for _, i := range p.pool {
-		numbers = append(numbers, rows.numbers[plan.Rows.PoolRows[i]])
+		numbers = append(numbers, rows.numbers[of.PoolRows[i]])
 	}
 	m.Rows = slices.Sorted(slices.Values(numbers))
 	for _, row := range numbers {
@@ -145,27 +166,24 @@ func (m *Map) choose(plan *nextbatch.Plan, rows *candidates, most int, draw *rng
 	return p
 }
 
-// mapSpec returns the method whose kernel a map shows. Blends have no posterior of their default method: it would put all
-// labelled rows in the same place.
-func mapSpec(plan *nextbatch.Plan, r nextbatch.Request) (spec.Spec, error) {
-	if plan.Model() == nil { // the plan has chosen a method that needs no model
-		return spec.Parse(plan.Spec)
-	}
+// mapSpec returns the method whose kernel a map shows. Blends have no posterior of their default method: it would put
+// all labelled rows in the same place.
+func mapSpec(r nextbatch.Request) spec.Spec {
 	used := r.WithDefaults().Spec
 	if r.Learner.Blends() && r.Spec.Method == "" {
-		used.Transforms = slices.DeleteFunc(slices.Clone(used.Transforms), func(t spec.Transform) bool { return t.Info().Train })
+		used.Transforms = slices.DeleteFunc(slices.Clone(used.Transforms),
+			func(t spec.Transform) bool { return t.Info().Train })
 	}
-	return used, nil
+	return used
 }
 
 // place finds the coordinates and the distances.
-func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, used spec.Spec, p mapped) error {
-	problem := plan.Problem()
-	problem.Progress = nil
+func (m *Map) place(ctx context.Context, v *shown, p mapped) error {
+	problem := v.problem
 	known := problem.Train.SelectRows(p.train)
 	rows := matrix.Stack(known, problem.Pool.SelectRows(p.pool))
 	sample := rows.SelectRows(nextbatch.Spread(rows.Rows, nextbatch.PlaneSample))
-	plane, err := nextbatch.Plane(ctx, used, problem, sample, rows)
+	plane, err := nextbatch.Plane(ctx, v.by, problem, sample, rows)
 	if err != nil {
 		return err
 	}
@@ -176,7 +194,7 @@ func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, used spec.Spec, p
 	if known.Rows == 0 {
 		return nil
 	}
-	distances, err := nextbatch.Distances(ctx, used, problem, rows, known)
+	distances, err := nextbatch.Distances(ctx, v.by, problem, rows, known)
 	if err != nil {
 		return err
 	}
@@ -188,13 +206,13 @@ func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, used spec.Spec, p
 }
 
 // predict predicts the labels of all rows of the map, also of those that are known.
-func (m *Map) predict(ctx context.Context, plan *nextbatch.Plan, p mapped) error {
-	inputs := matrix.Stack(plan.Rows.Train.SelectRows(p.train), plan.Rows.Pool.SelectRows(p.pool))
-	list, err := predictRows(ctx, plan.Model(), inputs)
+func (m *Map) predict(ctx context.Context, f *fitted.Fitted, p mapped) error {
+	inputs := matrix.Stack(f.Rows.Train.SelectRows(p.train), f.Rows.Pool.SelectRows(p.pool))
+	list, err := fitted.Predict(ctx, f.Model, inputs)
 	if err != nil {
 		return err
 	}
-	m.Predictions = make([][]nextbatch.Prediction, len(m.Rows))
+	m.Predictions = make([][]fitted.Prediction, len(m.Rows))
 	for i, at := range p.places {
 		m.Predictions[at] = list[i]
 	}
@@ -202,7 +220,7 @@ func (m *Map) predict(ctx context.Context, plan *nextbatch.Plan, p mapped) error
 }
 
 // HalfWidth returns half the width of a prediction's interval; NaN without one.
-func HalfWidth(p nextbatch.Prediction) float64 {
+func HalfWidth(p fitted.Prediction) float64 {
 	if p.Low == nil || p.High == nil {
 		return math.NaN()
 	}

@@ -8,30 +8,17 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/plate"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
 // An ask of n measurements with R replicates and the share q of repeats has ⌊q·n + 1/2⌋ repeats of labelled rows, and
-// the rest is R measurements of each of the other rows, as in nextbatch.Request, which checks that it divides. Repeats are drawn at
-// random from the labelled rows that were measured least often, where measurements that are out count. As long as too
-// few rows have a label, there are R fewer repeats, or twice as many, and more other rows.
-
-// division is how the measurements of an ask divide into open rows and repeats.
-type division struct{ rows, replicates, repeats int }
-
-// divide divides n measurements, with at most so many repeats as there are labelled rows.
-func divide(n int, l nextbatch.Limits, labelled int) division {
-	d := division{replicates: max(1, l.Replicates), repeats: l.Repeats(n)}
-	for d.repeats > labelled {
-		d.repeats -= d.replicates
-	}
-	d.repeats = max(0, d.repeats)
-	d.rows = (n - d.repeats) / d.replicates
-	return d
-}
+// the rest is R measurements of each of the other rows, as in nextbatch.Request, which checks that it divides. Repeats
+// are drawn at random from the labelled rows that were measured least often, where measurements that are out count. As
+// long as too few rows have a label, there are R fewer repeats, or twice as many, and more other rows.
 
 // repeats draws labelled rows to measure once more, of those that a function accepts.
 func (r *candidates) repeats(s *State, number int, draw *rng.Stream, accept func(at int) bool) (rows []int) {
@@ -55,12 +42,13 @@ func (r *candidates) repeats(s *State, number int, draw *rng.Stream, accept func
 
 // repeatReason says why a labelled row is in a batch.
 func repeatReason(times int) string {
-	return fmt.Sprintf("measured once more, to learn the noise: it has been measured %s", words.Count(times, "time", "times"))
+	return fmt.Sprintf("measured once more, to learn the noise: it has been measured %s",
+		words.Count(times, "time", "times"))
 }
 
-// affordable returns a function that accepts rows as long as they cost no more than the budget, if there is one, and what
-// they have cost.
-func (r *candidates) affordable(l nextbatch.Limits) (accept func(at int) bool, spent *selection.Costs) {
+// affordable returns a function that accepts rows as long as they cost no more than the budget, if there is one, and
+// what they have cost.
+func (r *candidates) affordable(l limits.Limits) (accept func(at int) bool, spent *selection.Costs) {
 	spent = &selection.Costs{}
 	if l.CostColumn == "" {
 		return func(int) bool { return true }, spent
@@ -101,11 +89,11 @@ type round struct {
 	rows   *candidates
 	number uint64 // of the ask
 	size   int    // measurements
-	division
-	limits nextbatch.Limits // of the settings, with what the ask wants otherwise
-	layout plate.Layout     // of the plates
-	plate  *plate.Plate     // nil without wells
-	again  []int            // rows of the table that are measured once more
+	limits.Division
+	limits limits.Limits // of the settings, with what the ask wants otherwise
+	layout plate.Layout  // of the plates
+	plate  *plate.Plate  // nil without wells
+	again  []int         // rows of the table that are measured once more
 }
 
 // stream returns a random stream of the ask.
@@ -113,13 +101,12 @@ func (t *round) stream(name string) *rng.Stream { return rng.New(t.s.Settings.Se
 
 // limit gives a request the limits and the size of what is left after the repeats.
 func (t *round) limit(r *nextbatch.Request, a Ask) (err error) {
-	limits, layout := a.over(t.s.Settings.Limits, t.s.Settings.Layout)
-	t.layout = layout
-	if t.plate, err = layout.Parse(r.FieldName); err != nil {
+	t.limits, t.layout = a.over(t.s.Settings.Limits, t.s.Settings.Layout)
+	if t.plate, err = t.layout.Parse(r.FieldName); err != nil {
 		return &nextbatch.RequestError{Reason: err.Error()}
 	}
-	r.Limits, r.Batch, t.limits = limits, cmp.Or(a.Rows, t.s.Settings.batch()), limits
-	if err := t.s.checkColumns(limits); err != nil {
+	r.Limits, r.Batch = t.limits, cmp.Or(a.Rows, t.s.Settings.batch())
+	if err := t.s.checkColumns(t.limits); err != nil {
 		return &nextbatch.RequestError{Reason: err.Error()}
 	}
 	if err := r.Check(); err != nil {
@@ -129,11 +116,11 @@ func (t *round) limit(r *nextbatch.Request, a Ask) (err error) {
 	if t.rows == nil {        // only to check
 		return nil
 	}
-	t.size, t.division = r.Batch, divide(r.Batch, limits, len(t.rows.known))
-	affords, spent := t.rows.affordable(limits)
-	t.again = t.rows.repeats(t.s, t.repeats, t.stream("repeats"), affords)
-	r.Repeated = &nextbatch.Repeated{Rows: t.division.repeats, Cost: spent.Sum()}
-	if r.GroupColumn != "" && r.PerGroup == 0 && r.MinPerGroup == 0 && r.MaxGroups == 0 {
+	t.size, t.Division = r.Batch, t.limits.Divide(r.Batch, len(t.rows.known))
+	affords, spent := t.rows.affordable(t.limits)
+	t.again = t.rows.repeats(t.s, t.Repeats, t.stream("repeats"), affords)
+	r.Repeated = &limits.Repeated{Rows: t.Repeats, Cost: spent.Sum()}
+	if r.GroupColumn != "" && !r.Grouped() {
 		r.PerGroup = r.Batch // groups that are only kept apart on plates limit nothing
 	}
 	return nil
@@ -149,7 +136,7 @@ func (t *round) handOut(c *choice) {
 		picks[i].Run = run
 	}
 	c.answer.Measurements = nil // those of the plan have neither numbers nor repeats
-	if t.replicates > 1 || len(t.again) > 0 || t.plate != nil {
+	if t.Times > 1 || len(t.again) > 0 || t.plate != nil {
 		c.asked.Rows = nil
 		for i, pick := range picks {
 			t.replicate(c, i, pick)
@@ -160,8 +147,9 @@ func (t *round) handOut(c *choice) {
 			c.add(row, -1, repeatReason(t.s.Measured(row.Row)))
 		}
 	}
-	if few := t.repeats - len(t.again); few > 0 {
-		c.answer.Short = strings.TrimPrefix(c.answer.Short+"; ", "; ") + words.Count(few, "labelled row", "labelled rows") + " fewer than wanted can be measured once more"
+	if few := t.Repeats - len(t.again); few > 0 {
+		c.answer.Short = strings.TrimPrefix(c.answer.Short+"; ", "; ") + words.Count(few, "labelled row", "labelled rows") +
+			" fewer than wanted can be measured once more"
 	}
 	c.answer.Missing = t.size - len(c.asked.Rows)
 	t.place(c)
@@ -169,8 +157,8 @@ func (t *round) handOut(c *choice) {
 
 // replicate adds the measurements of a pick.
 func (t *round) replicate(c *choice, i int, pick AskedRow) {
-	for k := range t.replicates {
-		if t.replicates > 1 {
+	for k := range t.Times {
+		if t.Times > 1 {
 			pick.Replicate = k + 1
 		}
 		c.add(pick, i, c.answer.Reasons[i])
@@ -181,7 +169,8 @@ func (t *round) replicate(c *choice, i int, pick AskedRow) {
 func (c *choice) add(row AskedRow, pick int, reason string) {
 	c.asked.Rows = append(c.asked.Rows, row)
 	c.answer.Measurements = append(c.answer.Measurements,
-		nextbatch.Measurement{ID: row.ID, Index: int(row.Row), Pick: pick, Replicate: row.Number(), Repeat: row.Repeat, Reason: reason})
+		limits.Measurement{ID: row.ID, Index: int(row.Row), Pick: pick, Replicate: row.Number(),
+			Repeat: row.Repeat, Reason: reason})
 }
 
 // place gives the measurements wells.

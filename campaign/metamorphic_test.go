@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"math"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
@@ -76,10 +76,11 @@ func openStore(t *testing.T, kind string) campaign.Store {
 func runSequence(t *testing.T, store campaign.Store, seed uint64) string {
 	now := newClock()
 	audit := 0.3
-	settings := campaign.Settings{Spec: "random", Choices: nextbatch.Choices{Network: tiny()}, Audit: &audit}
+	settings := campaign.Settings{Spec: "random", Choices: fitted.Choices{Network: tiny()}, Audit: &audit}
 	m := &model{draw: rng.New(seed, "operations"), t: t, now: now, settings: settings}
 	c, err := campaign.New(t.Context(), store, "c", campaign.Start{
-		Table: measuredPool(firstRows, firstLabels), IDColumn: "name", Targets: []string{"y"}, Settings: settings, By: ada, Clock: now.Now,
+		Table: measuredPool(firstRows, firstLabels), IDColumn: "name", Targets: []string{"y"}, Settings: settings,
+		By: ada, Clock: now.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -340,8 +341,11 @@ func (m *model) compare() {
 		m.t.Errorf("labels of %d rows wait, in the model of %d", len(rows), waiting)
 	}
 	got := s.Counts()
-	if got.Rows != int64(len(w.rows)) || got.Open != counts[campaign.StatusOpen] || got.Asked != counts[campaign.StatusAsked] ||
-		got.Labelled != counts[campaign.StatusLabelled] || got.Waiting != counts[campaign.StatusWaiting] || got.Failed != counts[campaign.StatusFailed] || got.Retired != counts[campaign.StatusRetired] || got.Repeats != repeats {
+	if got.Rows != int64(len(w.rows)) || got.Open != counts[campaign.StatusOpen] ||
+		got.Asked != counts[campaign.StatusAsked] ||
+		got.Labelled != counts[campaign.StatusLabelled] || got.Waiting != counts[campaign.StatusWaiting] ||
+		got.Failed != counts[campaign.StatusFailed] || got.Retired != counts[campaign.StatusRetired] ||
+		got.Repeats != repeats {
 		m.t.Errorf("counts are %+v, in the model %v of %d", got, counts, len(w.rows))
 	}
 }
@@ -365,7 +369,8 @@ func (m *model) operate() {
 		what string
 		do   func()
 	}{
-		{"ask", m.ask}, {"ask", m.ask}, {"tell", m.tell}, {"tell", m.tell}, {"correct", m.correct}, {"confirm", m.confirm}, {"fail", m.fail}, {"return", m.giveBack},
+		{"ask", m.ask}, {"ask", m.ask}, {"tell", m.tell}, {"tell", m.tell}, {"correct", m.correct}, {"confirm", m.confirm},
+		{"fail", m.fail}, {"return", m.giveBack},
 		{"retire", m.retire}, {"add", m.add}, {"undo", m.undo}, {"undo", m.undo}, {"settings", m.change},
 	}
 	one := operations[m.draw.IntN(len(operations))]
@@ -412,7 +417,8 @@ func (m *model) ask() {
 		repeats -= replicates
 	}
 	want := min(n-repeats/replicates, open)*replicates + repeats
-	batch, err := m.c.Ask(m.t.Context(), ada, campaign.Ask{Rows: n * replicates, Lease: until, Overrides: campaign.Overrides{Replicates: &replicates, ReplicateShare: &share}})
+	batch, err := m.c.Ask(m.t.Context(), ada, campaign.Ask{Rows: n * replicates, Lease: until,
+		Overrides: campaign.Overrides{Replicates: &replicates, ReplicateShare: &share}})
 	if open == 0 {
 		if !errors.Is(err, campaign.ErrNothingOpen) {
 			m.t.Errorf("nothing is open: %v", err)
@@ -470,6 +476,23 @@ func labelTold(result campaign.ToldRows, e campaign.Entry) worldLabel {
 // replicate draws the number of a measurement, or none.
 func (m *model) replicate() int { return max(0, m.draw.IntN(6)-2) }
 
+// once leaves out entries that are identical to one before them, except as many as there are measurements of the row
+// out.
+func (w *world) once(told []campaign.Entry, now time.Time) (list []campaign.Entry) {
+	for i, e := range told {
+		before := 0
+		for _, other := range told[:i] {
+			if other.ID == e.ID && other.Values[0] == e.Values[0] && other.Replicate == e.Replicate {
+				before++
+			}
+		}
+		if before == 0 || e.Replicate == 0 && before < len(w.rows[e.ID].outAt(now)) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // newOf crosses off the entries that rows have already.
 func (w *world) newOf(told []campaign.Entry) (list []campaign.Entry) {
 	has := map[string][]worldLabel{}
@@ -477,7 +500,10 @@ func (w *world) newOf(told []campaign.Entry) (list []campaign.Entry) {
 		has[id] = slices.Clone(r.labels)
 	}
 	crossOff := func(e campaign.Entry, number int) bool {
-		at := slices.IndexFunc(has[e.ID], func(l worldLabel) bool { return l.value == e.Values[0] && (number == 0 || l.number == number) })
+		at := slices.IndexFunc(has[e.ID], func(l worldLabel) bool {
+			return l.value == e.Values[0] &&
+				(number == 0 || l.number == number)
+		})
 		if at >= 0 {
 			has[e.ID] = slices.Delete(has[e.ID], at, at+1)
 		}
@@ -497,9 +523,11 @@ func (w *world) newOf(told []campaign.Entry) (list []campaign.Entry) {
 	return list
 }
 
-// contradicts reports whether an entry has another value of a measurement that has been told. (One person tells everything.)
+// contradicts reports whether an entry has another value of a measurement that has been told. (One person tells
+// everything.)
 func (r *worldRow) contradicts(e campaign.Entry) bool {
-	return e.Replicate > 0 && r.at(e.Replicate) >= 0 && !slices.ContainsFunc(r.labels, func(l worldLabel) bool { return l.value == e.Values[0] })
+	return e.Replicate > 0 && r.at(e.Replicate) >= 0 && !slices.ContainsFunc(r.labels,
+		func(l worldLabel) bool { return l.value == e.Values[0] })
 }
 
 func (m *model) tell() {
@@ -519,9 +547,10 @@ func (m *model) tell() {
 		right = append(right, e)
 	}
 	if !again {
-		right = w.newOf(right)
+		right = w.newOf(w.once(right, m.now.Now()))
 	}
-	result, err := m.c.Tell(m.t.Context(), ada, campaign.Tell{Entries: told, Again: again, Partial: partial, Accept: accept})
+	result, err := m.c.Tell(m.t.Context(), ada, campaign.Tell{Entries: told, Again: again,
+		Partial: partial, Accept: accept})
 	m.outcome(result.Seq, err, len(right) > 0, refused && !partial)
 	if err != nil || len(right) == 0 {
 		return
@@ -595,16 +624,19 @@ func (m *model) measurements() (list []measurement, names []string) {
 }
 
 // changeRows judges and applies a change of a list of rows.
-func (m *model) changeRows(list []string, judge func(*worldRow) (refuse, skip bool), call func() (campaign.Changed, error), apply func(r *worldRow) bool) {
+func (m *model) changeRows(list []string, judge func(*worldRow) (refuse, skip bool),
+	call func() (campaign.Changed, error), apply func(r *worldRow) bool) {
 	var all []measurement
 	for _, id := range list {
 		all = append(all, measurement{id, 0})
 	}
-	m.changeMeasurements(all, func(r *worldRow, _ int) (refuse, skip bool) { return judge(r) }, call, func(r *worldRow, _ int) bool { return apply(r) })
+	m.changeMeasurements(all, func(r *worldRow, _ int) (refuse, skip bool) { return judge(r) }, call,
+		func(r *worldRow, _ int) bool { return apply(r) })
 }
 
 // changeMeasurements does so with measurements.
-func (m *model) changeMeasurements(list []measurement, judge func(r *worldRow, number int) (refuse, skip bool), call func() (campaign.Changed, error), apply func(r *worldRow, number int) bool) {
+func (m *model) changeMeasurements(list []measurement, judge func(r *worldRow, number int) (refuse, skip bool),
+	call func() (campaign.Changed, error), apply func(r *worldRow, number int) bool) {
 	w := m.must()
 	refused := false
 	var changes []measurement

@@ -12,7 +12,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -119,21 +120,19 @@ func (r *candidates) features(ctx context.Context, s *State, of nextbatch.Reques
 	if err != nil {
 		return nil, err
 	}
-	if request, err = toLearn(request); err != nil {
-		return nil, err
-	}
-	plan, err := request.Plan(ctx)
+	fit, err := request.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Rows.Encoder.Features(), nil
+	return fit.Encoder.Features(), nil
 }
 
 // learning returns a request that fits a model to the rows, for another request.
 func (r *candidates) learning(s *State, of nextbatch.Request) (nextbatch.Request, error) {
 	request, err := r.request(s)
-	request.Trainer, request.Epoch, request.Fitting, request.Admit, request.FieldName = of.Trainer, of.Epoch, of.Fitting, of.Admit, of.FieldName
-	request.Members, request.Batch = of.Members, 1
+	request.Trainer, request.Epoch, request.Fitting, request.Admit, request.FieldName = of.Trainer, of.Epoch,
+		of.Fitting, of.Admit, of.FieldName
+	request.Members = of.Members
 	return request, err
 }
 
@@ -152,7 +151,8 @@ func modelWord(kind learner.Kind) string {
 
 // model returns the kept model of a lesson. If there is none, and rows were added since, it
 // fits one; the caller fits it to all rows otherwise.
-func (c *Campaign) model(ctx context.Context, s *State, l lesson, of nextbatch.Request) (found *learnt, kept bool, err error) {
+func (c *Campaign) model(ctx context.Context, s *State, l lesson,
+	of nextbatch.Request) (found *learnt, kept bool, err error) {
 	if found = c.keptModel(ctx, l.fingerprint, of); found != nil || !l.earlier {
 		return found, found != nil, nil
 	}
@@ -160,12 +160,12 @@ func (c *Campaign) model(ctx context.Context, s *State, l lesson, of nextbatch.R
 	if err != nil {
 		return nil, false, err
 	}
-	plan, err := learningPlan(ctx, request)
+	f, err := request.Fit(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	found = l.rows.learntBy(plan, s)
-	found.warnings = plan.Warnings
+	found = l.rows.learntBy(f, s)
+	found.warnings = warnings(f)
 	return found, false, c.keepModel(ctx, l.fingerprint, found)
 }
 
@@ -179,11 +179,17 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 		set.Network, set.Weights, set.Categorical, set.Keep, set.Missing, set.CostColumn, set.GroupColumn, set.GroupIsInput,
 		s.Created.Targets, keyOf(spans),
 	})
+	if len(set.Ordered) > 0 {
+		fmt.Fprintln(hash, "ordered", set.Ordered)
+	}
 	if set.Learner.Blends() {
 		fmt.Fprintln(hash, "learner", set.Learner)
 		if set.RandomStart { // the intervals depend on it
 			fmt.Fprintln(hash, "random start")
 		}
+	}
+	if len(set.Ranges) > 0 {
+		fmt.Fprintln(hash, "range", set.Ranges)
 	}
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))
@@ -213,7 +219,7 @@ func (c *Campaign) keptModel(ctx context.Context, fingerprint string, of nextbat
 	return kept
 }
 
-// keepModel keeps the model that a plan has fitted.
+// keepModel keeps a model that has been fitted.
 func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt) error {
 	raw, err := l.MarshalBinary()
 	if err != nil {
@@ -223,20 +229,21 @@ func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt)
 	if err != nil {
 		return err
 	}
-	if err := c.store.PutBlob(ctx, c.name, Blob{modelBlob, slices.Concat([]byte(fingerprint+" "), heldOut, []byte("\n"), raw)}); err != nil {
+	if err := c.store.PutBlob(ctx, c.name, Blob{modelBlob, slices.Concat([]byte(fingerprint+" "), heldOut,
+		[]byte("\n"), raw)}); err != nil {
 		return err
 	}
 	return c.forgetTraining(ctx)
 }
 
-// learntBy returns the model that a plan has fitted. Rows of the start are among those that it held out even if nobody has
+// learntBy returns a model that has been fitted. Rows of the start are among those that it held out even if nobody has
 // said that they are random: saying so later then has an effect at once.
-func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
-	l := &learnt{Model: p.Model()}
+func (r *candidates) learntBy(f *fitted.Fitted, s *State) *learnt {
+	l := &learnt{Model: f.Model}
 	at := map[int64]int{} // of a row in heldOut
 	for target := range l.Targets() {
 		for _, residual := range l.Target(target).Residuals() {
-			row := r.numbers[p.Rows.TrainRows[residual.Row]]
+			row := r.numbers[f.Rows.TrainRows[residual.Row]]
 			if !s.isRandom(row) && !s.touched.get(row).ofStart() {
 				continue
 			}
@@ -245,7 +252,7 @@ func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
 				i, at[row] = len(l.heldOut), len(l.heldOut)
 				l.heldOut = append(l.heldOut, HeldOutRow{row, floats(nans(l.Targets()))})
 			}
-			l.heldOut[i].Values[target] = nextbatch.Float(p.Rows.Labels.At(residual.Row, target) + residual.Error)
+			l.heldOut[i].Values[target] = fitted.Float(f.Rows.Labels.At(residual.Row, target) + residual.Error)
 		}
 	}
 	l.heldOut = s.thin(l.heldOut)
@@ -275,10 +282,10 @@ func (s *State) thin(list []HeldOutRow) []HeldOutRow {
 	return slices.DeleteFunc(list, func(held HeldOutRow) bool { return drop[held.Row] })
 }
 
-func floats(list []float64) []nextbatch.Float {
-	values := make([]nextbatch.Float, len(list))
+func floats(list []float64) []fitted.Float {
+	values := make([]fitted.Float, len(list))
 	for i, v := range list {
-		values[i] = nextbatch.Float(v)
+		values[i] = fitted.Float(v)
 	}
 	return values
 }
@@ -286,12 +293,12 @@ func floats(list []float64) []nextbatch.Float {
 // Predicted is the predictions for the open rows.
 type Predicted struct {
 	Rows        []RowRef
-	Predictions [][]nextbatch.Prediction // of each target; nil for a row without inputs
-	Intervals   []nextbatch.Intervals    // how those of each target were made
-	Learner     learner.Kind             // what predicted
-	Trained     int                      // labelled rows that the model was fitted to
-	Model       string                   // its fingerprint
-	Kept        bool                     // no model was fitted
+	Predictions [][]fitted.Prediction // of each target; nil for a row without inputs
+	Intervals   []fitted.Intervals    // how those of each target were made
+	Learner     learner.Kind          // what predicted
+	Trained     int                   // labelled rows that the model was fitted to
+	Model       string                // its fingerprint
+	Kept        bool                  // no model was fitted
 	Warnings    []string
 }
 
@@ -347,31 +354,37 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	a.into(&r, c.trainer(ctx, a))
-	r.Batch = 1
 	n := members(r, s)
 	if r.Learner.Blends() {
 		n = learner.MostCandidates
 	}
 	r.Output = func(z forecast.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), n) }
 	p := &Predicted{Learner: s.Settings.Learner}
-	var plan *nextbatch.Plan
-	if plan, p.Model, p.Kept, err = c.modelPlan(ctx, s, rows, r); err != nil {
+	var f *fitted.Fitted
+	if f, p.Model, p.Kept, err = c.fit(ctx, s, rows, r); err != nil {
 		return nil, err
 	}
-	p.Trained, p.Warnings = plan.Labelled, plan.Warnings
-	for target := range plan.Model().Targets() {
-		p.Intervals = append(p.Intervals, nextbatch.DescribeIntervals(plan.Model().Target(target).Intervals()))
+	p.Trained, p.Warnings = f.Rows.Train.Rows, warnings(f)
+	if text := f.Rows.Unlabelled(); text != "" {
+		p.Warnings = append(p.Warnings, text)
+	}
+	if text := s.limitsAsLabels(); text != "" {
+		p.Warnings = append(p.Warnings, text)
+	}
+	for target := range f.Model.Targets() {
+		p.Intervals = append(p.Intervals, fitted.DescribeIntervals(f.Model.Target(target).Intervals()))
 	}
 	for _, at := range rows.open {
 		p.Rows = append(p.Rows, rows.ref(at))
 	}
-	p.Predictions, err = predict(ctx, plan, plan.Model(), rows.open)
+	p.Predictions, err = predict(ctx, f, rows.open)
 	return p, err
 }
 
-// modelPlan returns a plan on all rows with the model of the campaign, which is kept, or
-// fitted and then kept, and the fingerprint of that model.
-func (c *Campaign) modelPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (plan *nextbatch.Plan, fingerprint string, kept bool, err error) {
+// fit returns the model of the campaign with all rows: the kept one, or one that it fits and then keeps; and its
+// fingerprint.
+func (c *Campaign) fit(ctx context.Context, s *State, rows *candidates,
+	r nextbatch.Request) (f *fitted.Fitted, fingerprint string, kept bool, err error) {
 	r.Members = members(r, s)
 	l, err := c.lesson(ctx, s, rows, r)
 	if err != nil {
@@ -384,22 +397,26 @@ func (c *Campaign) modelPlan(ctx context.Context, s *State, rows *candidates, r 
 	if found != nil {
 		r.Model = found.Model
 	}
-	if plan, err = learningPlan(ctx, r); err != nil {
+	if f, err = r.Fit(ctx); err != nil {
 		return nil, "", false, err
 	}
 	if found == nil {
-		err = c.keepModel(ctx, l.fingerprint, rows.learntBy(plan, s))
+		err = c.keepModel(ctx, l.fingerprint, rows.learntBy(f, s))
 	} else {
-		found.warn(plan)
+		f.Warnings = found.warn(f.Warnings)
 	}
-	return plan, l.fingerprint, kept, err
+	return f, l.fingerprint, kept, err
 }
 
-// warn adds the warnings of the training to a plan that uses the model.
-func (l *learnt) warn(p *nextbatch.Plan) {
+// warnings are those of reading the rows and of fitting the model.
+func warnings(f *fitted.Fitted) []string { return slices.Concat(f.Rows.Warnings, f.Warnings) }
+
+// warn adds the warnings of the training to those of a plan that uses the model.
+func (l *learnt) warn(list []string) []string {
 	for _, w := range l.warnings {
-		if !slices.Contains(p.Warnings, w) {
-			p.Warnings = append(p.Warnings, w)
+		if !slices.Contains(list, w) {
+			list = append(list, w)
 		}
 	}
+	return list
 }

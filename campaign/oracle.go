@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // Oracle labels a row: it returns a number for each target, NaN where there is none. It
@@ -184,7 +184,8 @@ func (c *Campaign) questions(ctx context.Context, s *State, a *Asked, rows []Ask
 	}
 	list := make([]*Question, len(rows))
 	for i, r := range rows {
-		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Replicate: r.Number(), Attempt: 1, Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
+		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Replicate: r.Number(), Attempt: 1,
+			Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
 	}
 	return list, nil
 }
@@ -212,7 +213,7 @@ func rowJSON(id string, t *dataset.Table, row int) []byte {
 		case column.Missing(row):
 			add(":", nil)
 		case isNumeric:
-			add(":", nextbatch.Float(numbers.Float(row)))
+			add(":", fitted.Float(numbers.Float(row)))
 		default:
 			add(":", column.Format(row))
 		}
@@ -223,7 +224,8 @@ func rowJSON(id string, t *dataset.Table, row int) []byte {
 
 // answer tells the label that an oracle found, unless a run in the name of the person has told one
 // since the ask, or the row has left the campaign. It reports whether it did.
-func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64, accept bool) (told bool, doubts []Waiting, err error) {
+func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64,
+	accept bool) (told bool, doubts []Waiting, err error) {
 	entry := Entry{ID: q.ID, Values: values}
 	if q.Replicate > 1 { // without it, the label answers the first one that is out with the person
 		entry.Replicate = q.Replicate
@@ -234,9 +236,11 @@ func (c *Campaign) answer(ctx context.Context, person string, q *Question, value
 		}
 		labels := []Label{entry.label(q.Row)}
 		if !accept {
-			c.look(s, labels)
+			if err := c.look(ctx, s, labels, false); err != nil {
+				return decision{}, err
+			}
 		}
-		return decision{events: []Event{{Told: &Told{labels}}}}, nil
+		return decision{events: []Event{{Told: &Told{Labels: labels}}}}, nil
 	})
 	if event == nil || err != nil {
 		return false, nil, err
@@ -244,8 +248,8 @@ func (c *Campaign) answer(ctx context.Context, person string, q *Question, value
 	return true, event.waiting(q.Targets), nil
 }
 
-// answered reports whether the person has told a measurement since the ask that handed it out. If the ask handed out the
-// row once, any label of it counts.
+// answered reports whether the person has told a measurement since the ask that handed it out. If the ask handed out
+// the row once, any label of it counts.
 func (s *State) answered(q *Question, person string) bool {
 	for _, a := range s.Asks {
 		if a.Ask != q.Ask {
@@ -302,5 +306,8 @@ func (s *State) outOf(a *Asked) (rows []AskedRow) {
 
 // isOut reports whether a measurement is out by an ask.
 func (s *State) isOut(q *Question) bool {
-	return slices.ContainsFunc(s.Out(q.Row), func(h Handed) bool { return h.Ask == q.Ask && h.Pick.Number() == q.Replicate })
+	return slices.ContainsFunc(s.Out(q.Row), func(h Handed) bool {
+		return h.Ask == q.Ask &&
+			h.Pick.Number() == q.Replicate
+	})
 }

@@ -196,7 +196,8 @@ func (h *head) answer(targets []string) ([]float64, error) {
 	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
 		return nil, fmt.Errorf("standard output is %q, not a finite number", short(text))
 	case len(targets) > 1:
-		return nil, fmt.Errorf("standard output is one number, but there are %d targets; print an object such as {%q: 1.2}", len(targets), targets[0])
+		return nil, fmt.Errorf("standard output is one number, but there are %d targets; print an object such as {%q: 1.2}",
+			len(targets), targets[0])
 	}
 	return []float64{v}, nil
 }

@@ -27,7 +27,8 @@ func label(t *testing.T, line string, targets ...string) ([]float64, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := c.Label(t.Context(), campaign.Question{RowRef: campaign.RowRef{Row: 3, ID: "a'; echo 1"}, Targets: targets, JSON: []byte(`{"id":"a","x":2.5}` + "\n")})
+	values, err := c.Label(t.Context(), campaign.Question{RowRef: campaign.RowRef{Row: 3, ID: "a'; echo 1"},
+		Targets: targets, JSON: []byte(`{"id":"a","x":2.5}` + "\n")})
 	return values, errors.Join(err, c.Close())
 }
 
@@ -88,7 +89,8 @@ func TestCommandRefuses(t *testing.T) {
 	if err := os.Remove(program); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Label(t.Context(), campaign.Question{Targets: []string{"y"}}); !errors.As(err, new(*campaign.BrokenError)) {
+	if _, err := c.Label(t.Context(), campaign.Question{Targets: []string{"y"}}); !errors.As(err,
+		new(*campaign.BrokenError)) {
 		t.Errorf("a program that is gone: %v", err)
 	}
 }

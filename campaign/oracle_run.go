@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -117,7 +118,8 @@ type askOutcome struct {
 func newLoop(c *Campaign, r Run) *loop {
 	return &loop{
 		Run: r, c: c, notes: notes{Run: rand.Text()},
-		running: map[turn]*Question{}, done: make(chan outcome, r.Parallel), asked: make(chan askOutcome, 1), ahead: r.Parallel,
+		running: map[turn]*Question{}, done: make(chan outcome, r.Parallel),
+		asked: make(chan askOutcome, 1), ahead: r.Parallel,
 	}
 }
 
@@ -322,7 +324,7 @@ func (l *loop) fill(ctx context.Context) error {
 		q := l.waiting[next]
 		l.waiting = slices.Delete(l.waiting, next, next+1)
 		if s.isOut(q) && l.running[q.turn()] == nil {
-			l.start(ctx, q)
+			l.start(ctx, q, s.Settings.Ranges)
 		}
 	}
 	return nil
@@ -351,8 +353,8 @@ func (l *loop) isNew(s *State, q *Question) bool {
 
 var errTimeout = errors.New("timeout")
 
-// start lets the oracle label a row.
-func (l *loop) start(ctx context.Context, q *Question) {
+// start lets the oracle label a row, whose labels have declared ranges.
+func (l *loop) start(ctx context.Context, q *Question, ranges dataset.Ranges) {
 	l.running[q.turn()] = q
 	question := *q
 	go func() {
@@ -363,7 +365,7 @@ func (l *loop) start(ctx context.Context, q *Question) {
 		defer cancel()
 		values, err := l.Oracle(within, question)
 		if err == nil {
-			err = checkAnswer(values, question.Targets)
+			err = checkAnswer(values, question.Targets, ranges)
 		}
 		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), errTimeout) {
 			err = fmt.Errorf("no answer within %v", l.Timeout)
@@ -373,12 +375,12 @@ func (l *loop) start(ctx context.Context, q *Question) {
 }
 
 // checkAnswer rejects answers that cannot be labels.
-func checkAnswer(values []float64, targets []string) error {
+func checkAnswer(values []float64, targets []string, ranges dataset.Ranges) error {
 	if len(values) != len(targets) {
 		return fmt.Errorf("the oracle answered with %d numbers for %d targets", len(values), len(targets))
 	}
 	e := Entry{Values: values}
-	if fault := e.faultOfValues(); fault != "" {
+	if fault := e.faultOfValues(ranges); fault != "" {
 		return errors.New(fault)
 	}
 	return nil
@@ -461,7 +463,8 @@ func (l *loop) fail(ctx context.Context, o outcome) error {
 	l.misses++
 	l.report(Report{Happening: RunFailed, Question: *o.q, Reason: reason})
 	if l.GiveUp > 0 && l.misses >= l.GiveUp {
-		l.end(EndGaveUp, "%s failed without a label in between; the last reason was: %s", words.Count(l.misses, "row", "rows"), reason)
+		l.end(EndGaveUp, "%s failed without a label in between; the last reason was: %s",
+			words.Count(l.misses, "row", "rows"), reason)
 	}
 	return nil
 }
@@ -503,8 +506,8 @@ func (l *loop) askAhead(ctx context.Context) error {
 	return nil
 }
 
-// causeOf returns the error of a context that has ended in place of what follows from it: a store may report only that its
-// transaction is over.
+// causeOf returns the error of a context that has ended in place of what follows from it: a store may report only that
+// its transaction is over.
 func causeOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -514,7 +517,8 @@ func causeOf(ctx context.Context, err error) error {
 
 // endEnough ends a run that has its labels, together with those of rows that are out with others.
 func (l *loop) endEnough(out int64) {
-	because := fmt.Sprintf("%s wanted, and %s one", words.Count(int(l.MaxLabels), "label was", "labels were"), words.Count(int(l.labelled), "row has", "rows have"))
+	because := fmt.Sprintf("%s wanted, and %s one", words.Count(int(l.MaxLabels), "label was", "labels were"),
+		words.Count(int(l.labelled), "row has", "rows have"))
 	if out > 0 {
 		because += fmt.Sprintf(", while %s out", words.Count(int(out), "is", "are"))
 	}

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // double is an oracle: twice the input x, rounded so that it is not lost in JSON.
@@ -42,7 +42,8 @@ func runLoop(t *testing.T, c *campaign.Campaign, r campaign.Run) *campaign.RunRe
 func TestRunLabelsEveryRow(t *testing.T) {
 	c, _ := begin(t, 20, campaign.Settings{Batch: 6})
 	var reports []campaign.Report
-	result := runLoop(t, c, campaign.Run{Oracle: double, Parallel: 3, Report: func(r campaign.Report) { reports = append(reports, r) }})
+	result := runLoop(t, c, campaign.Run{Oracle: double, Parallel: 3,
+		Report: func(r campaign.Report) { reports = append(reports, r) }})
 	if result.Told != 20 || result.End != campaign.EndNothingOpen || result.Failed+result.Returned+result.Later != 0 {
 		t.Errorf("the run gave %+v", result)
 	}
@@ -101,29 +102,31 @@ func TestRunFailuresRetriesAndLater(t *testing.T) {
 	c, _ := begin(t, 12, campaign.Settings{Batch: 12})
 	var mu sync.Mutex
 	attempts := map[string]int{}
-	result := runLoop(t, c, campaign.Run{Parallel: 4, Retries: 2, Oracle: func(ctx context.Context, q campaign.Question) ([]float64, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if attempts[q.ID]++; attempts[q.ID] != q.Attempt {
-			t.Errorf("attempt %d at %s is called %d", attempts[q.ID], q.ID, q.Attempt)
-		}
-		switch q.ID {
-		case "r000":
-			return nil, errors.New("does not converge")
-		case "r001":
-			return nil, campaign.ErrLater
-		case "r002":
-			if q.Attempt < 3 {
-				return nil, errors.New("not yet")
+	result := runLoop(t, c, campaign.Run{Parallel: 4, Retries: 2,
+		Oracle: func(ctx context.Context, q campaign.Question) ([]float64, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if attempts[q.ID]++; attempts[q.ID] != q.Attempt {
+				t.Errorf("attempt %d at %s is called %d", attempts[q.ID], q.ID, q.Attempt)
 			}
-		case "r003":
-			return []float64{1e300}, nil
-		case "r004":
-			return []float64{1, 2}, nil
-		}
-		return double(ctx, q)
-	}})
-	if want := (campaign.RunResult{Asks: 1, Told: 8, Failed: 3, Retried: 8, Later: 1, End: campaign.EndNothingOpen, Because: campaign.ErrNothingOpen.Error()}); *result != want {
+			switch q.ID {
+			case "r000":
+				return nil, errors.New("does not converge")
+			case "r001":
+				return nil, campaign.ErrLater
+			case "r002":
+				if q.Attempt < 3 {
+					return nil, errors.New("not yet")
+				}
+			case "r003":
+				return []float64{1e300}, nil
+			case "r004":
+				return []float64{1, 2}, nil
+			}
+			return double(ctx, q)
+		}})
+	if want := (campaign.RunResult{Asks: 1, Told: 8, Failed: 3, Retried: 8, Later: 1, End: campaign.EndNothingOpen,
+		Because: campaign.ErrNothingOpen.Error()}); *result != want {
 		t.Errorf("the run gave %+v, want %+v", *result, want)
 	}
 	wantCounts(t, c, 0, 1, 8, 3, 0)
@@ -141,7 +144,9 @@ func TestRunFailuresRetriesAndLater(t *testing.T) {
 		}
 	}
 	slices.Sort(reasons)
-	if want := []string{"does not converge", "the label 1e+300 is too large: no label may exceed 1e+149; correct it, or change the unit", "the oracle answered with 2 numbers for 1 targets"}; !slices.Equal(reasons, want) {
+	if want := []string{"does not converge",
+		"the label 1e+300 is too large: no label may exceed 1e+149; correct it, or change the unit",
+		"the oracle answered with 2 numbers for 1 targets"}; !slices.Equal(reasons, want) {
 		t.Errorf("reasons are %q", reasons)
 	}
 	// A row whose label comes later is not given to the oracle again.
@@ -156,15 +161,18 @@ func TestRunLimits(t *testing.T) {
 	t.Run("labels", func(t *testing.T) {
 		c, _ := begin(t, 30, campaign.Settings{Batch: 8})
 		tell(t, c, "r000", 1.0)
-		if result := runLoop(t, c, campaign.Run{Oracle: double, Parallel: 3, MaxLabels: 10}); result.End != campaign.EndEnough || result.Told != 9 {
+		if result := runLoop(t, c, campaign.Run{Oracle: double, Parallel: 3,
+			MaxLabels: 10}); result.End != campaign.EndEnough || result.Told != 9 {
 			t.Errorf("the run gave %+v", result)
 		}
 		wantCounts(t, c, 20, 0, 10, 0, 0)
-		if result := runLoop(t, c, campaign.Run{Oracle: double, MaxLabels: 10}); result.End != campaign.EndEnough || result.Told != 0 {
+		if result := runLoop(t, c, campaign.Run{Oracle: double, MaxLabels: 10}); result.End != campaign.EndEnough ||
+			result.Told != 0 {
 			t.Errorf("the next run gave %+v", result)
 		}
 		ask(t, c, campaign.Ask{Rows: 5})
-		if result := runLoop(t, c, campaign.Run{Oracle: double, MaxLabels: 15}); result.Told != 0 || result.Because != "15 labels were wanted, and 10 rows have one, while 5 are out" {
+		if result := runLoop(t, c, campaign.Run{Oracle: double, MaxLabels: 15}); result.Told != 0 ||
+			result.Because != "15 labels were wanted, and 10 rows have one, while 5 are out" {
 			t.Errorf("a run after rows were asked for by others gave %+v", result)
 		}
 	})
@@ -185,7 +193,10 @@ func TestRunLimits(t *testing.T) {
 	})
 	t.Run("failures", func(t *testing.T) {
 		c, _ := begin(t, 30, campaign.Settings{Batch: 8})
-		result := runLoop(t, c, campaign.Run{GiveUp: 4, Oracle: func(context.Context, campaign.Question) ([]float64, error) { return nil, errors.New("no licence") }})
+		result := runLoop(t, c, campaign.Run{GiveUp: 4, Oracle: func(context.Context, campaign.Question) ([]float64,
+			error) {
+			return nil, errors.New("no licence")
+		}})
 		if result.End != campaign.EndGaveUp || result.Failed != 4 || !strings.Contains(result.Because, "no licence") {
 			t.Errorf("the run gave %+v", result)
 		}
@@ -194,7 +205,11 @@ func TestRunLimits(t *testing.T) {
 	t.Run("broken", func(t *testing.T) {
 		c, _ := begin(t, 30, campaign.Settings{Batch: 8})
 		broken := &campaign.BrokenError{Cause: errors.New("no such program")}
-		result, err := c.Run(t.Context(), campaign.Run{Oracle: func(context.Context, campaign.Question) ([]float64, error) { return nil, broken }})
+		result,
+			err := c.Run(t.Context(), campaign.Run{Oracle: func(context.Context, campaign.Question) ([]float64,
+			error) {
+			return nil, broken
+		}})
 		if !errors.Is(err, broken) || result.End != campaign.EndError || result.Returned != 8 {
 			t.Errorf("the run gave %+v, %v", result, err)
 		}
@@ -202,10 +217,11 @@ func TestRunLimits(t *testing.T) {
 	})
 	t.Run("timeout", func(t *testing.T) {
 		c, _ := begin(t, 4, campaign.Settings{Batch: 8})
-		result := runLoop(t, c, campaign.Run{Parallel: 4, Timeout: time.Millisecond, Oracle: func(ctx context.Context, _ campaign.Question) ([]float64, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}})
+		result := runLoop(t, c, campaign.Run{Parallel: 4, Timeout: time.Millisecond,
+			Oracle: func(ctx context.Context, _ campaign.Question) ([]float64, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}})
 		history, err := c.History(t.Context())
 		if err != nil || result.Failed != 4 || history[len(history)-1].Failed.Reason != "no answer within 1ms" {
 			t.Errorf("the run gave %+v, %v", result, err)
@@ -213,7 +229,8 @@ func TestRunLimits(t *testing.T) {
 	})
 	t.Run("nonsense", func(t *testing.T) {
 		c, _ := begin(t, 4, campaign.Settings{})
-		_, err := c.Run(t.Context(), campaign.Run{Parallel: -1, Retries: -1, GiveUp: -1, MaxLabels: -1, Timeout: -1, Ask: campaign.Ask{Rows: -1, Must: []string{"r001"}}})
+		_, err := c.Run(t.Context(), campaign.Run{Parallel: -1, Retries: -1, GiveUp: -1, MaxLabels: -1, Timeout: -1,
+			Ask: campaign.Ask{Rows: -1, Must: []string{"r001"}}})
 		if err == nil || len(strings.Split(err.Error(), "\n")) != 8 {
 			t.Errorf("it is refused with %v", err)
 		}
@@ -274,15 +291,16 @@ func TestRunOutlivesItsLease(t *testing.T) {
 		return now.Now()
 	}
 	seen := map[string]int{}
-	result := runLoop(t, c, campaign.Run{Parallel: 2, Ask: campaign.Ask{Lease: time.Hour}, Oracle: func(ctx context.Context, q campaign.Question) ([]float64, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[q.ID]++
-		hand.Lock()
-		now.pass(2 * time.Hour)
-		hand.Unlock()
-		return double(ctx, q)
-	}})
+	result := runLoop(t, c, campaign.Run{Parallel: 2, Ask: campaign.Ask{Lease: time.Hour},
+		Oracle: func(ctx context.Context, q campaign.Question) ([]float64, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[q.ID]++
+			hand.Lock()
+			now.pass(2 * time.Hour)
+			hand.Unlock()
+			return double(ctx, q)
+		}})
 	if result.Told != 6 || result.End != campaign.EndNothingOpen {
 		t.Errorf("the run gave %+v", result)
 	}
@@ -303,15 +321,16 @@ func TestRunsTakeTurns(t *testing.T) {
 	total := 0
 	for i, person := range []string{"a", "a", "b"} {
 		group.Go(func() {
-			result, err := c.Run(t.Context(), campaign.Run{Person: person, Parallel: 2, Oracle: func(ctx context.Context, q campaign.Question) ([]float64, error) {
-				mu.Lock()
-				if by, taken := busy[q.ID]; taken {
-					t.Errorf("run %d of %s gets row %s, which %s has had", i, person, q.ID, by)
-				}
-				busy[q.ID] = person
-				mu.Unlock()
-				return double(ctx, q)
-			}})
+			result, err := c.Run(t.Context(), campaign.Run{Person: person, Parallel: 2,
+				Oracle: func(ctx context.Context, q campaign.Question) ([]float64, error) {
+					mu.Lock()
+					if by, taken := busy[q.ID]; taken {
+						t.Errorf("run %d of %s gets row %s, which %s has had", i, person, q.ID, by)
+					}
+					busy[q.ID] = person
+					mu.Unlock()
+					return double(ctx, q)
+				}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -332,7 +351,9 @@ func TestRunsTakeTurns(t *testing.T) {
 func TestRunTakenOver(t *testing.T) {
 	store := &unlocked{Store: &storetest.Memory{}}
 	now := newClock()
-	c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 8), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}, Batch: 8}, Clock: now.Now})
+	c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 8), IDColumn: "name",
+		Targets: []string{"y"}, Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()},
+			Batch: 8}, Clock: now.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +410,7 @@ func crashAndResume(t *testing.T, at int, after bool) (crashed bool) {
 	audit := 0.0
 	_, err := campaign.New(t.Context(), memory, "c", campaign.Start{
 		Table: pool(0, 8), IDColumn: "name", Targets: []string{"y"}, Clock: now.Now,
-		Settings: campaign.Settings{Spec: "random", Choices: nextbatch.Choices{Network: tiny()}, Batch: 3, Audit: &audit},
+		Settings: campaign.Settings{Spec: "random", Choices: fitted.Choices{Network: tiny()}, Batch: 3, Audit: &audit},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -458,7 +479,8 @@ func (s *crashing) call(do func() error) error {
 	return errCrash
 }
 
-func (s *crashing) Append(ctx context.Context, name string, after int64, events []campaign.Event, blobs []campaign.Blob) error {
+func (s *crashing) Append(ctx context.Context, name string, after int64, events []campaign.Event,
+	blobs []campaign.Blob) error {
 	return s.call(func() error { return s.Store.Append(ctx, name, after, events, blobs) })
 }
 

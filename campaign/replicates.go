@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -30,6 +31,11 @@ type Handed struct {
 // Number returns the number of the measurement among those of its row.
 func (r *AskedRow) Number() int { return max(1, r.Replicate) }
 
+// ComparePlaces orders measurements as one reads plates, well by well along the rows. Those without wells are equal.
+func ComparePlaces(a, b *AskedRow) int {
+	return cmp.Or(cmp.Compare(a.Plate, b.Plate), plate.Compare(a.Well, b.Well))
+}
+
 // isOut reports whether the lease has not ended.
 func (h Handed) isOut(now time.Time) bool { return h.LeaseEnd == nil || now.Before(*h.LeaseEnd) }
 
@@ -42,6 +48,25 @@ func (s *State) Handed() (list []Handed) {
 		list = append(list, s.Out(row)...)
 	}
 	return list
+}
+
+// Replicated says of how many rows there are several labels, and what counts as theirs; it is empty if there are none.
+func (s *State) Replicated() string {
+	several, all := 0, 0
+	for _, ref := range s.With(StatusLabelled) {
+		if n := s.Measured(ref.Row); n > 1 {
+			several, all = several+1, all+n
+		}
+	}
+	of := "mean of these"
+	if s.Settings.Latest {
+		of = "latest of these"
+	}
+	if several == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s several labels, %s in all; each counts as one row with the %s",
+		words.Count(several, "row has", "rows have"), words.Whole(all), of)
 }
 
 // HasWells reports whether any ask had plates.

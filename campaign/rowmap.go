@@ -109,3 +109,52 @@ func (n *rowNode) visit(first int64, shift int, yield func(int64, *rowState) boo
 	}
 	return true
 }
+
+// unlike returns the rows of which two maps do not have the same.
+func (m rowMap) unlike(other rowMap) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for m.shift < other.shift {
+			m = m.higher()
+		}
+		for other.shift < m.shift {
+			other = other.higher()
+		}
+		unlike(m.root, other.root, 0, m.shift, yield)
+	}
+}
+
+// higher returns the same map as a tree with one more level.
+func (m rowMap) higher() rowMap {
+	return rowMap{&rowNode{children: &[nodeSize]*rowNode{m.root}}, m.shift + nodeBits}
+}
+
+func unlike(a, b *rowNode, first int64, shift int, yield func(int64) bool) bool {
+	if a == b {
+		return true
+	}
+	for i := range nodeSize {
+		at := first + int64(i)<<shift
+		if shift > 0 {
+			if !unlike(a.child(i), b.child(i), at, shift-nodeBits, yield) {
+				return false
+			}
+		} else if a.row(i) != b.row(i) && !yield(at) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *rowNode) child(i int) *rowNode {
+	if n == nil {
+		return nil
+	}
+	return n.children[i]
+}
+
+func (n *rowNode) row(i int) *rowState {
+	if n == nil {
+		return nil
+	}
+	return n.rows[i]
+}

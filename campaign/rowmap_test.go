@@ -52,6 +52,21 @@ func TestRowMap(t *testing.T) {
 			}
 		}
 	}
+	for range 200 {
+		i, j := draw.IntN(len(plains)), draw.IntN(len(plains))
+		want := map[int64]bool{}
+		for _, row := range slices.Concat(slices.Collect(maps.Keys(plains[i])), slices.Collect(maps.Keys(plains[j]))) {
+			if plains[i][row] != plains[j][row] {
+				want[row] = true
+			}
+		}
+		if got := slices.Collect(snapshots[i].unlike(snapshots[j])); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+			t.Fatalf("maps %d and %d differ in the rows %v, want %v", i, j, got, want)
+		}
+	}
+	for range m.unlike(rowMap{}) {
+		break
+	}
 	for range m.all() {
 		break // an early end must not panic
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Rows are kept as Parquet files of at most 2^16 rows: blobs that no store limits, and
@@ -45,11 +46,15 @@ func parseKind(text string) (dataset.Kind, error) {
 	return 0, fmt.Errorf("there is no kind %q of columns", text)
 }
 
-// describe returns the columns of a table apart from ids and targets.
+// describe returns the columns of a table apart from ids, targets and the marks of targets that are limits.
 func describe(t *dataset.Table, id string, targets []string) (list []Column) {
+	not := append([]string{id}, targets...)
+	for _, name := range targets {
+		not = append(not, dataset.CensoredColumn(name))
+	}
 	for _, c := range t.Columns() {
-		if c.Name() != id && !slices.Contains(targets, c.Name()) {
-			list = append(list, Column{c.Name(), c.Kind().String()})
+		if !slices.Contains(not, c.Name()) {
+			list = append(list, Column{c.Name(), c.Kind().String(), cellUnit(c)})
 		}
 	}
 	return list
@@ -57,7 +62,10 @@ func describe(t *dataset.Table, id string, targets []string) (list []Column) {
 
 // RowOptions returns how to read rows for a campaign: its columns have their kinds.
 func (c *Created) RowOptions() source.Options {
-	o := source.Options{ID: c.IDColumn, Lenient: true, Kinds: map[string]dataset.Kind{}}
+	o := source.Options{RowNames: c.IDColumn, Lenient: true, Kinds: map[string]dataset.Kind{}}
+	if c.IDColumn != "" {
+		o.Kinds[c.IDColumn] = dataset.KindText
+	}
 	for _, column := range c.Columns {
 		switch column.Kind {
 		case dataset.KindNumeric.String():
@@ -69,22 +77,71 @@ func (c *Created) RowOptions() source.Options {
 	return o.WithLabels(c.Targets)
 }
 
-// idsOf returns the id column of a table as text. Every row must have an id of its own.
+// RowOptions returns how to read further rows for the campaign: like its columns, and labels like those so far.
+func (s *State) RowOptions() source.Options {
+	o := s.Created.RowOptions()
+	o.History = s.History
+	o.Lod, _ = source.ParseLod(s.Settings.Lod) // which was checked
+	return o
+}
+
+// idsOf returns the id column of a table as text. Every row must have an id; oneRowEach checks whether it is its own.
 func idsOf(t *dataset.Table, name string) (*dataset.Text, error) {
 	column, err := t.Column(name)
 	if err != nil {
-		return nil, err
-	}
-	if err := source.CheckIDs(t, name); err != nil {
-		return nil, err
+		return nil, refuseRows("the ids of the rows: %v", err)
 	}
 	ids := textOf(column)
 	for row := range ids.Len() {
 		if !utf8.ValidString(ids.Format(row)) {
-			return nil, refuseRows("column %q: the id of row %d is not valid UTF-8", name, row)
+			return nil, refuseRows("column %q, %s: the id is not valid UTF-8", name, t.Place(row, ""))
 		}
 	}
 	return ids, nil
+}
+
+// oneRowEach makes one row of those with the same id if all of them have labels, which become measurements of that row.
+// Rows and labels are those of a table, with rows counted from 0.
+func oneRowEach(t, rows *dataset.Table, labels []Label, created *Created) (*dataset.Table, []Label, error) {
+	if created.IDColumn == "" {
+		return rows, labels, nil
+	}
+	labelled := make(map[int]bool, len(labels))
+	groups := make(map[string][]int, len(labels)) // rows with labels
+	for _, l := range labels {
+		labelled[int(l.Row)] = true
+		groups[l.ID] = append(groups[l.ID], int(l.Row))
+	}
+	ids := tables.IDs{Table: t, Column: created.IDColumn}
+	if err := ids.Check(func(row int) bool { return labelled[row] }, "the column of ids"); err != nil {
+		return nil, nil, refuseRows("%v", err)
+	}
+	if len(groups) == len(labels) {
+		return rows, labels, nil
+	}
+	var kept []int
+	place := make([]int64, t.Rows()) // of the row that a line belongs to, among those that are kept
+	for row := range t.Rows() {
+		group := []int{row}
+		if labelled[row] {
+			group = groups[ids.Name(row)]
+		}
+		if row != group[0] {
+			place[row] = place[group[0]]
+			continue
+		}
+		best, err := tables.MergeReplicates(t, rows.Columns(), group)
+		if err != nil {
+			return nil, nil, refuseRows("id %q: %v", ids.Name(row), err)
+		}
+		place[row] = int64(len(kept))
+		kept = append(kept, best)
+	}
+	labels = slices.Clone(labels)
+	for i := range labels {
+		labels[i].Row = place[labels[i].Row]
+	}
+	return rows.Select(kept), labels, nil
 }
 
 func textOf(c dataset.Column) *dataset.Text {
@@ -98,37 +155,46 @@ func textOf(c dataset.Column) *dataset.Text {
 	return text
 }
 
-// conform returns the columns of a table that a campaign keeps, with their kinds, ids
-// first.
-func conform(t *dataset.Table, c *Created) (*dataset.Table, error) {
+// conform returns the columns of a table that a campaign keeps, with their kinds and units, ids
+// first, and what was converted.
+func conform(t *dataset.Table, c *Created) (rows *dataset.Table, said []string, err error) {
 	if err := sameColumns(t, c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var columns []dataset.Column
 	if c.IDColumn != "" {
 		ids, err := idsOf(t, c.IDColumn)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		columns = append(columns, ids)
 	}
 	for _, want := range c.Columns {
 		column, err := t.Column(want.Name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if column, err = as(column, want.Kind); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		text := ""
+		if column, text, err = dataset.InUnit(column, want.unit()); err != nil {
+			return nil, nil, refuseRows("%v", t.Placed(err, c.IDColumn))
+		}
+		if text != "" {
+			said = append(said, text)
 		}
 		if err := checkInputs(column, func(row int) string { return t.Place(row, c.IDColumn) }); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		columns = append(columns, column)
 	}
-	return dataset.NewTable(columns...)
+	rows, err = dataset.NewTable(columns...)
+	return rows, said, err
 }
 
-// checkInputs rejects numbers that are infinite for a network, which computes in float32.
+// checkInputs rejects numbers that are infinite for a network, which computes in float32, and those that differ by too
+// little.
 func checkInputs(c dataset.Column, place func(row int) string) error {
 	numbers, ok := c.(*dataset.Numeric)
 	if !ok {
@@ -136,8 +202,12 @@ func checkInputs(c dataset.Column, place func(row int) string) error {
 	}
 	for row := range numbers.Len() {
 		if v := numbers.Float(row); math.Abs(v) > math.MaxFloat32 {
-			return refuseRows("column %q, %s: %v cannot be used as an input; correct it, or leave it empty if it is missing", c.Name(), place(row), v)
+			return refuseRows("column %q, %s: %v cannot be used as an input; correct it, or leave it empty if it is missing",
+				c.Name(), place(row), v)
 		}
+	}
+	if err := numbers.CheckInput(); err != nil {
+		return refuseRows("%v", err)
 	}
 	return nil
 }
@@ -147,7 +217,7 @@ func sameColumns(t *dataset.Table, c *Created) error {
 	var missing, extra []string
 	known := map[string]bool{c.IDColumn: true}
 	for _, name := range c.Targets {
-		known[name] = true
+		known[name], known[dataset.CensoredColumn(name)] = true, true
 	}
 	for _, want := range c.Columns {
 		known[want.Name] = true
@@ -305,6 +375,11 @@ func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []s
 	t, err := source.ReadParquet(ctx, bytes.NewReader(file), o)
 	if err != nil {
 		return nil, fmt.Errorf("block %q of the rows: %w", b.Blob, err)
+	}
+	for _, column := range c.Columns {
+		if numbers, err := t.Numeric(column.Name); err == nil && column.Unit != "" {
+			numbers.SetUnit(dataset.Unit{Name: column.Unit, Row: -1})
+		}
 	}
 	if !slices.Equal(t.Names(), order) {
 		return nil, fmt.Errorf("block %q has the columns %q, not %q", b.Blob, t.Names(), order)

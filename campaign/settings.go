@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/plate"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -21,20 +24,23 @@ type Settings struct {
 	// Spec is the method. Empty means the default of nextbatch.Request. As long as fewer
 	// rows have a label than a model needs, the batch is spread over the inputs.
 	Spec string `json:"spec,omitempty"`
-	nextbatch.Choices
+	fitted.Choices
 
 	Batch int      `json:"batch,omitempty"` // rows of an ask that does not say how many; 0 means DefaultBatch
 	Audit *float64 `json:"audit,omitempty"` // share of audit rows; nil means DefaultAudit
 	Lease Duration `json:"lease,omitempty"` // of an ask that does not say; 0 means DefaultLease, negative without end
 	// Latest takes the last measurement of a row for its label, not the mean of all.
 	Latest bool `json:"latest,omitempty"`
+	// Lod is the limit of detection of the labels, for those such as <LOD or n.d.: a number, or one for each target, as
+	// source.ParseLod reads it.
+	Lod string `json:"lod,omitempty"`
 	// RandomStart means that the rows that were labelled before the first ask had been drawn at random
 	// from all rows. Errors are then estimated from them, too, as from audit rows.
 	RandomStart bool `json:"random_start,omitempty"`
 
 	tables.Columns
 	Missing string `json:"missing,omitempty"` // as tables.Missing prints it
-	nextbatch.Limits
+	limits.Limits
 	plate.Layout // of the wells of batches
 }
 
@@ -96,11 +102,15 @@ func (s Settings) Check() error { return s.CheckNamed(SettingOf) }
 
 // settings are the names that fields of a nextbatch.Request have in the JSON of settings and asks.
 var settings = map[string]string{
-	"Batch": "batch", "Spec": "spec", "TargetColumns": "targets", "Weights": "weights", "IDColumn": "id_column", "Members": "members",
-	"CostColumn": "cost_column", "Budget": "budget", "PerCost": "per_cost", "GroupColumn": "group_column", "PerGroup": "per_group", "GroupIsInput": "group_is_input",
-	"MinPerGroup": "min_per_group", "MaxGroups": "at_most_groups", "Same": "same", "Runs": "runs", "Replicates": "replicates", "ReplicateShare": "replicate_share",
-	"Plate": "plate", "Controls": "controls",
-	"Categorical": "categorical", "Keep": "keep", "Learner": "learner", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
+	"Batch": "batch", "Spec": "spec", "TargetColumns": "targets", "Weights": "weights", "Ranges": "range",
+	"IDColumn": "id_column", "Members": "members",
+	"CostColumn": "cost_column", "Budget": "budget", "PerCost": "per_cost", "GroupColumn": "group_column",
+	"PerGroup": "per_group", "GroupIsInput": "group_is_input",
+	"MinPerGroup": "min_per_group", "MaxGroups": "at_most_groups", "Same": "same", "Runs": "runs",
+	"Replicates": "replicates", "ReplicateShare": "replicate_share",
+	"Lod": "lod", "Plate": "plate", "Controls": "controls",
+	"Categorical": "categorical", "Keep": "keep", "Learner": "learner", "Missing": "missing", "Must": "must",
+	"Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
 }
 
 // SettingOf returns the name of a field of a nextbatch.Request in the JSON of settings and asks.
@@ -121,6 +131,9 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 			found = append(found, fmt.Errorf("the weight of a target must be positive and finite, not %v", w))
 		}
 	}
+	if _, err := source.ParseLod(s.Lod); err != nil {
+		found = append(found, fmt.Errorf("%s %w", nameOf("Lod"), err))
+	}
 	if _, err := s.Layout.Parse(nameOf); err != nil {
 		found = append(found, err)
 	}
@@ -130,15 +143,15 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 		if s.Batch < 0 {
 			r.Batch = 1
 		}
-		r.Weights = nil // the settings alone do not say how many targets there are
+		r.Weights, r.Ranges = nil, nil // the settings alone do not say how many targets there are
 		err = r.Check()
 	}
 	return errors.Join(append(found, err)...)
 }
 
 // checkStored is Check for settings that are in a log. Earlier versions accepted any number of
-// members, epochs and runs, longer specs, and a column of Same twice; an ask of such a campaign is rejected, but the campaign
-// stays readable.
+// members, epochs and runs, longer specs, and a column of Same twice; an ask of such a campaign is rejected, but the
+// campaign stays readable.
 func (s Settings) checkStored() error {
 	s.Members, s.Runs = 0, min(s.Runs, 1)
 	s.Same = s.Same[:min(len(s.Same), 1)]
@@ -151,7 +164,8 @@ func (s Settings) checkStored() error {
 
 // request returns the part of a request that the settings determine.
 func (s Settings) request() (nextbatch.Request, error) {
-	r := nextbatch.Request{Choices: s.Choices, Columns: s.Columns, Limits: s.Limits, Layout: s.Layout}
+	r := nextbatch.Request{Options: fitted.Options{Choices: s.Choices}, Input: tables.Input{Columns: s.Columns},
+		Ask: limits.Ask{Limits: s.Limits, Layout: s.Layout}}
 	if s.Spec != "" {
 		parsed, err := spec.Parse(s.Spec)
 		if err != nil {

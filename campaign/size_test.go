@@ -16,10 +16,13 @@ import (
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // TestSoakMillionRows measures a campaign of 1,000,000 rows with 20 inputs against reading
@@ -38,7 +41,7 @@ func TestSoakMillionRows(t *testing.T) {
 	}
 	folder := t.TempDir()
 	file := bigFile(t, folder, rows)
-	settings := campaign.Settings{Spec: "lcmd-tp:ll", Audit: new(0.0), Choices: nextbatch.Choices{Network: network.Config{
+	settings := campaign.Settings{Spec: "lcmd-tp:ll", Audit: new(0.0), Choices: fitted.Choices{Network: network.Config{
 		Architecture: network.Architecture{Hidden: []int{64, 64}}, Training: network.Training{Epochs: 16},
 	}}}
 	var began time.Time
@@ -59,7 +62,8 @@ func TestSoakMillionRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: table, IDColumn: "id", Targets: []string{"y"}, Settings: settings}); err != nil {
+	if _, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: table, IDColumn: "id", Targets: []string{"y"},
+		Settings: settings}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -81,7 +85,9 @@ func TestSoakMillionRows(t *testing.T) {
 	if table, err = source.ReadFile(t.Context(), file, source.Options{ID: "id"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Choices: nextbatch.Choices{Seed: batch.Seed, Network: settings.Network}, KernelSeed: &settings.Seed, Spec: spec.MustParse(settings.Spec)}.Plan(t.Context())
+	plan, err := nextbatch.Request{Input: tables.Input{Table: table, IDColumn: "id", TargetColumns: []string{"y"}},
+		Ask: limits.Ask{Batch: 32}, Options: fitted.Options{Choices: fitted.Choices{Seed: batch.Seed,
+			Network: settings.Network}}, KernelSeed: &settings.Seed, Spec: spec.MustParse(settings.Spec)}.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +103,8 @@ func TestSoakMillionRows(t *testing.T) {
 	lap("Tell")
 	ask(t, c, campaign.Ask{Rows: 32})
 	lap("the next Ask of the same process")
-	t.Logf("new / read = %.2f, ask / select = %.2f", (read+created).Seconds()/read.Seconds(), asked.Seconds()/selected.Seconds())
+	t.Logf("new / read = %.2f, ask / select = %.2f", (read+created).Seconds()/read.Seconds(),
+		asked.Seconds()/selected.Seconds())
 }
 
 // TestSoakGrowingPool measures asks of a campaign of 100,000 rows with 20 inputs that gains 1,000
@@ -122,15 +129,18 @@ func TestSoakGrowingPool(t *testing.T) {
 	}
 	var batches []string
 	for _, kept := range []*kept.Features{nil, {}} {
-		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{Table: part(0, rows), IDColumn: "id", Targets: []string{"y"}})
+		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c",
+			campaign.Start{Table: part(0, rows), IDColumn: "id", Targets: []string{"y"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		timed := func(what string) {
 			began := time.Now()
 			batch := ask(t, c, campaign.Ask{Rows: 64, Kept: kept})
-			t.Logf("features are kept: %-5v %-24s %6.2f s, of which kernel %.2f, selection %.2f, training %.2f", kept != nil, what,
-				time.Since(began).Seconds(), float64(batch.Result.Timings.Kernel), float64(batch.Result.Timings.Select), float64(batch.Result.Timings.Train))
+			t.Logf("features are kept: %-5v %-24s %6.2f s, of which kernel %.2f, selection %.2f, training %.2f", kept != nil,
+				what,
+				time.Since(began).Seconds(), float64(batch.Result.Timings.Kernel), float64(batch.Result.Timings.Select),
+				float64(batch.Result.Timings.Train))
 			batches = append(batches, fmt.Sprint(ids(batch)))
 		}
 		timed("the first ask")

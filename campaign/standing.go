@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -32,22 +32,23 @@ type Standing struct {
 
 // TargetStanding is where a campaign stands with one target.
 type TargetStanding struct {
-	Target   string    `json:"target"`
-	Labels   int       `json:"labels"`   // rows that have one
-	Audited  int       `json:"audited"`  // audit rows among them with a prediction from before
-	HeldOut  int       `json:"held_out"` // random rows among them that a model had held out
-	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
-	Noise    Noise     `json:"noise"`    // of repeated measurements
-	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows
-	Next     *Interval `json:"next" doc:"share by which 10 % more labels lower the RMSE"`
-	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of an RMSE that is a tenth smaller than the present one
-	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
+	Target  string    `json:"target"`
+	Labels  int       `json:"labels"`   // rows that have one
+	Audited int       `json:"audited"`  // audit rows among them with a prediction from before
+	HeldOut int       `json:"held_out"` // random rows among them that a model had held out
+	Random  int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
+	Noise   Noise     `json:"noise"`    // of repeated measurements
+	Curve   *Curve    `json:"curve"`    // nil if there are too few audit rows
+	Next    *Interval `json:"next" doc:"share by which 10 % more labels lower the RMSE"`
+	// of the error in the stop rule, or of an RMSE that is a tenth smaller than the present one
+	Forecast *Forecast `json:"forecast"`
+	Gain     *Gain     `json:"gain"` // as Campaign.MeasureGain found it last; nil before
 	Advice   Advice    `json:"advice"`
 	// Learners are the models of the asks so far, in their order, where any of them was a blend.
 	Learners []Fitted `json:"learners,omitempty"`
 }
 
-// defaultRule is the stop rule of a campaign that has none. docs/campaign-figures.md says how the share was chosen.
+// defaultRule is the stop rule of a campaign that has none. docs/maintaining.md says how the share was chosen.
 var defaultRule = StopRule{Below: 0.02}
 
 // Standing returns where the campaign stands. The zero rule means "gain<2%". The cost
@@ -74,14 +75,18 @@ func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advic
 	if err != nil || with.Advice.Verdict == without.Verdict {
 		return without, err
 	}
-	advice := Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s for a second look: without them the advice would be %q, with them %q; together they decide", words.Count(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
+	advice := Advice{Verdict: TooEarly,
+		Because: fmt.Sprintf("%s for a second look: without them the advice would be %q, with them %q; together they decide",
+			words.Count(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
 	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
 		one, err := s.withWaiting(w).standing(rule, 0)
 		if err != nil {
 			return advice, err
 		}
 		if one.Advice.Verdict != without.Verdict {
-			advice.Because = fmt.Sprintf("the label of %s, %s, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID, words.Grouped(float64(w.Value)), without.Verdict, one.Advice.Verdict)
+			advice.Because = fmt.Sprintf(
+				"the label of %s, %s, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID,
+				words.Grouped(float64(w.Value)), without.Verdict, one.Advice.Verdict)
 			break
 		}
 	}
@@ -164,14 +169,15 @@ func (s *State) randomRows(target int) (list []Random) {
 func auditedOf(outcomes []Outcome, target int) (list []Audited) {
 	for _, o := range outcomes {
 		if o.Audit && target < len(o.Predictions) && !math.IsNaN(o.Label[target]) {
-			list = append(list, Audited{Row: o.Row, Labels: o.Trained, Prediction: float64(o.Predictions[target].Value), Label: o.Label[target]})
+			list = append(list, Audited{Row: o.Row, Labels: o.Trained, Prediction: float64(o.Predictions[target].Value),
+				Label: o.Label[target]})
 		}
 	}
 	return list
 }
 
-// learntFrom returns how many labels stand behind a prediction for a held-out row. A network is the one that made it; a blend
-// had it made by models that learnt from four of five folds, and is itself better than these.
+// learntFrom returns how many labels stand behind a prediction for a held-out row. A network is the one that made it; a
+// blend had it made by models that learnt from four of five folds, and is itself better than these.
 func (a *Asked) learntFrom() int {
 	if a.Chosen != nil {
 		return a.Trained * 4 / 5
@@ -286,13 +292,14 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 			return err
 		}
 		train := rows.trainOn(s, i, a)
-		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve, func(ctx context.Context, learn, test []int64) ([]float64, error) {
-			list, err := train(ctx, learn, test)
-			if models++; a.Compared != nil {
-				a.Compared(models)
-			}
-			return list, err
-		}); err != nil {
+		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve,
+			func(ctx context.Context, learn, test []int64) ([]float64, error) {
+				list, err := train(ctx, learn, test)
+				if models++; a.Compared != nil {
+					a.Compared(models)
+				}
+				return list, err
+			}); err != nil {
 			return err
 		}
 	}
@@ -306,7 +313,8 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 // trainOn returns a function that fits models for one target to some rows alone.
 func (r *candidates) trainOn(s *State, target int, a Ask) Train {
 	one := *s // with this target only
-	one.Created.Targets, one.Settings.Weights = s.Created.Targets[target:target+1], nil
+	one.Created.Targets, one.Settings.Weights, one.Settings.Ranges = s.Created.Targets[target:target+1], nil,
+		dataset.Ranges{s.Settings.Ranges.Of(target)}
 	return func(ctx context.Context, learn, test []int64) ([]float64, error) {
 		labels := dataset.NewNumeric(one.Created.Targets[0])
 		known := map[int64]float64{}
@@ -327,23 +335,22 @@ func (r *candidates) trainOn(s *State, target int, a Ask) Train {
 			return nil, err
 		}
 		a.into(&request, a.Trainer)
-		request.Batch = 1
-		plan, err := learningPlan(ctx, request)
+		f, err := request.Fit(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return part.predictions(ctx, plan, test)
+		return part.predictions(ctx, f, test)
 	}
 }
 
-// predictions returns the predictions of a plan with one target for rows, NaN for rows that
-// it dropped.
-func (r *candidates) predictions(ctx context.Context, plan *nextbatch.Plan, rows []int64) ([]float64, error) {
+// predictions returns the predictions of a model with one target for rows, NaN for rows that
+// were dropped.
+func (r *candidates) predictions(ctx context.Context, f *fitted.Fitted, rows []int64) ([]float64, error) {
 	at := make([]int, len(rows))
 	for i, row := range rows {
 		at[i] = r.at(row)
 	}
-	found, err := predict(ctx, plan, plan.Model(), at)
+	found, err := predict(ctx, f, at)
 	if err != nil {
 		return nil, err
 	}

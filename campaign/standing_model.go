@@ -21,7 +21,8 @@ func (m *ModelStanding) Note() string {
 	if m == nil || m.Changed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("estimates are of the model of ask %d with %s; %s since; the next ask fits a new one", m.Ask, words.Count(m.Trained, "label", "labels"),
+	return fmt.Sprintf("estimates are of the model of ask %d with %s; %s since; the next ask fits a new one", m.Ask,
+		words.Count(m.Trained, "label", "labels"),
 		words.Count(m.Changed, "of them has changed", "of them have changed"))
 }
 

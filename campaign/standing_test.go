@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/limits"
 )
 
 // labelled asks for a batch and tells labels that are off the predictions by ±off.
@@ -71,7 +71,8 @@ func TestStanding(t *testing.T) {
 		t.Errorf("%+v", less.Targets[0].Forecast)
 	}
 	wrong := (*campaign.StopRuleError)(nil)
-	if _, err := c.Standing(t.Context(), rule(t, "rmse(z)<1")); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `"z"`) {
+	if _, err := c.Standing(t.Context(), rule(t, "rmse(z)<1")); !errors.As(err, &wrong) ||
+		!strings.Contains(err.Error(), `"z"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -87,8 +88,8 @@ func TestStandingCounts(t *testing.T) {
 	}
 }
 
-// TestStandingDespiteWaiting: labels that wait for a second look do not change the advice; where they would if they counted, it is too
-// early to tell.
+// TestStandingDespiteWaiting: labels that wait for a second look do not change the advice; where they would if they
+// counted, it is too early to tell.
 func TestStandingDespiteWaiting(t *testing.T) {
 	t.Parallel()
 	c, _ := begin(t, 200, campaign.Settings{})
@@ -108,7 +109,9 @@ func TestStandingDespiteWaiting(t *testing.T) {
 	if a := standing(t, c, rule(t, "rmse<1e-9")).Advice; a.Verdict != campaign.GoOn {
 		t.Errorf("the label that waits changes nothing: %v", a)
 	}
-	if a := standing(t, c, rule(t, "rmse<4")).Advice; a.Verdict != campaign.TooEarly || !strings.Contains(a.Because, "the label of "+wrong) || !strings.Contains(a.Because, `without it the advice would be "stop"`) {
+	if a := standing(t, c, rule(t, "rmse<4")).Advice; a.Verdict != campaign.TooEarly ||
+		!strings.Contains(a.Because, "the label of "+wrong) || !strings.Contains(a.Because,
+		`without it the advice would be "stop"`) {
 		t.Errorf("the label that waits decides: %v", a)
 	}
 	if _, err := c.Retire(t.Context(), ada, []string{wrong}, ""); err != nil {
@@ -121,7 +124,7 @@ func TestStandingDespiteWaiting(t *testing.T) {
 
 func TestStandingCost(t *testing.T) {
 	t.Parallel()
-	c, _ := begin(t, 200, campaign.Settings{Limits: nextbatch.Limits{CostColumn: "z", Budget: new(1e6)}})
+	c, _ := begin(t, 200, campaign.Settings{Limits: limits.Limits{CostColumn: "z", Budget: new(1e6)}})
 	labelled(t, c, 16, 0, 0)
 	labelled(t, c, 32, 0.5, 2)
 	f := standing(t, c, campaign.StopRule{}).Targets[0].Forecast
@@ -183,7 +186,9 @@ func TestHeldOutRows(t *testing.T) {
 		t.Fatalf("%+v", y)
 	}
 	// A label that is corrected is the label of the prediction from before.
-	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(fmt.Sprintf("r%03d", first.HeldOut[0].Row), 1e4), Accept: true}); err != nil {
+	if _,
+		err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(fmt.Sprintf("r%03d", first.HeldOut[0].Row), 1e4),
+		Accept: true}); err != nil {
 		t.Fatal(err)
 	}
 	if now := standing(t, c, campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 100*y.Curve.RMSE.Value) {
@@ -211,8 +216,8 @@ func TestHeldOutRows(t *testing.T) {
 	}
 }
 
-// TestRandomStartAtOnce: saying that the first labels were drawn at random has an effect before another model is fitted,
-// and so has taking that back. Of a large start, a part is recorded.
+// TestRandomStartAtOnce: saying that the first labels were drawn at random has an effect before another model is
+// fitted, and so has taking that back. Of a large start, a part is recorded.
 func TestRandomStartAtOnce(t *testing.T) {
 	t.Parallel()
 	c, _ := begin(t, 200, campaign.Settings{})

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/plausible"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/plausible"
+	"github.com/nextbatch/nextbatch/limits"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Status is what a row is.
@@ -53,10 +58,11 @@ type State struct {
 	spans    []span    // of rows, in ascending order
 	learnt   int       // of spans: the rows that a model is fitted with (see model.go)
 	touched  rowMap
-	out      rowMap // the rows among them that are out, even if their lease has ended
-	settled  Counts // of the rows that are labelled, waiting, failed or retired
-	lastAsk  int64  // number of the last ask, undone or not
-	nextRow  int64  // number of the next row that is added
+	out      rowMap            // the rows among them that are out, even if their lease has ended
+	settled  Counts            // of the rows that are labelled, waiting, failed or retired
+	lastAsk  int64             // number of the last ask, undone or not
+	nextRow  int64             // number of the next row that is added
+	units    map[string]string // of targets, as the first labels said them
 	noEffect map[int64]bool
 	by       *edit // that makes this state, as long as it does
 }
@@ -101,8 +107,10 @@ type Measurement struct {
 	Time   time.Time
 	Person string
 	Values []float64
-	Doubts []*plausible.Doubt // why values wait for a second look, one for each target, nil where the value counts; nil if all do
+	// why values wait for a second look, one for each target, nil where the value counts; nil if all do
+	Doubts []*plausible.Doubt
 
+	Censored  Censored  // which values are limits
 	Replicate int       // its number among the measurements of the row, from 1
 	Ask       int64     // that handed it out; 0 if it was told without
 	Pick      *AskedRow // as it was handed out; nil if it was told without
@@ -241,17 +249,77 @@ func (s *State) checkSettings(set *Settings) error {
 	if n := len(set.Weights); n > 0 && n != len(s.Created.Targets) {
 		return fmt.Errorf("there are %d weights for %d targets", n, len(s.Created.Targets))
 	}
+	if err := errors.Join(s.checkRanges(set.Ranges), s.checkLod(set.Lod)); err != nil {
+		return err
+	}
 	return s.checkColumns(set.Limits)
 }
 
+// checkLod reports a limit of detection of a target that there is not.
+func (s *State) checkLod(text string) error {
+	limits, err := source.ParseLod(text)
+	for name := range limits {
+		if name != "" && !slices.Contains(s.Created.Targets, name) {
+			return fmt.Errorf("lod names %q, which is not a target", name)
+		}
+	}
+	return err
+}
+
+// checkRanges reports ranges that do not fit the targets, and a label outside them, which may wait for a second look.
+func (s *State) checkRanges(ranges dataset.Ranges) error {
+	if err := ranges.Check(len(s.Created.Targets)); err != nil || ranges == nil {
+		return err
+	}
+	all := s.withWaiting(s.Waiting()...)
+	for _, ref := range all.With(StatusLabelled) {
+		for _, m := range all.Measurements(ref.Row) {
+			if fault := faultOfRange(ranges, m.Values); fault != "" {
+				return fmt.Errorf("row %q: %s", ref.ID, fault)
+			}
+		}
+	}
+	return nil
+}
+
+// faultOfRange says which of the labels of a row is outside the range of its target.
+func faultOfRange[T ~float64](ranges dataset.Ranges, labels []T) string {
+	for target, v := range labels {
+		if fault := ranges.Of(target).Fault(float64(v)); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
 // checkColumns reports columns of limits that the rows do not have.
-func (s *State) checkColumns(l nextbatch.Limits) error {
+func (s *State) checkColumns(l limits.Limits) error {
 	for _, name := range append([]string{l.CostColumn, l.GroupColumn}, l.Same...) {
 		if name != "" && !slices.ContainsFunc(s.Created.Columns, func(c Column) bool { return c.Name == name }) {
 			return fmt.Errorf("the rows have no column %q", name)
 		}
 	}
 	return nil
+}
+
+// checkInputs reports columns of inputs that the rows do not have. Logs of earlier versions may name such columns, so
+// that only new settings are checked.
+func (s *State) checkInputs(set tables.Columns) error {
+	// may be categories in the table, and are no inputs
+	beside := append(slices.Clone(s.Created.Targets), s.Created.IDColumn)
+	var found []error
+	check := func(setting string, names, beside []string) {
+		for _, name := range names {
+			if !slices.ContainsFunc(s.Created.Columns, func(c Column) bool { return c.Name == name }) &&
+				!slices.Contains(beside, name) {
+				found = append(found, fmt.Errorf("%s: the rows have no column %q", setting, name))
+			}
+		}
+	}
+	check("categorical", set.Categorical, beside)
+	check("keep", set.Keep, nil)
+	check("ordered", slices.Sorted(maps.Keys(set.Ordered)), beside)
+	return errors.Join(found...)
 }
 
 func (s *State) add(a *Added) error {
@@ -296,7 +364,8 @@ func (s *State) ask(e *Event) error {
 	}
 	for _, held := range a.HeldOut {
 		if !s.Exists(held.Row) || len(held.Values) != len(s.Created.Targets) {
-			return fmt.Errorf("row %d was held out, but does not exist or has %d predictions for %d targets", held.Row, len(held.Values), len(s.Created.Targets))
+			return fmt.Errorf("row %d was held out, but does not exist or has %d predictions for %d targets", held.Row,
+				len(held.Values), len(s.Created.Targets))
 		}
 	}
 	s.Asks = append(s.Asks, askEvent(e))
@@ -313,7 +382,8 @@ func (s *State) mayHandOut(a *Asked, asked *AskedRow, now time.Time) error {
 	switch {
 	case there && ours:
 		return fmt.Errorf("measurement %d of row %q is asked for twice", asked.Number(), asked.ID)
-	case status == StatusOpen, ours && !asked.Repeat, asked.Repeat && !there && status != StatusRetired && status != StatusFailed:
+	case status == StatusOpen, ours && !asked.Repeat, asked.Repeat && !there && status != StatusRetired &&
+		status != StatusFailed:
 		return nil
 	}
 	return fmt.Errorf("row %q is asked for although it is %s", asked.ID, status)
@@ -323,6 +393,9 @@ func (s *State) tell(e *Event) error {
 	for _, l := range e.labels() {
 		if len(l.Values) != len(s.Created.Targets) {
 			return fmt.Errorf("row %q has %d labels for %d targets", l.ID, len(l.Values), len(s.Created.Targets))
+		}
+		if fault := faultOfRange(s.Settings.Ranges, l.Values); fault != "" {
+			return fmt.Errorf("row %q: %s", l.ID, fault)
 		}
 		m := measurementOf(e, l)
 		if e.Corrected != nil && !s.correctable(l.Row, l.Replicate) {
@@ -340,12 +413,23 @@ func (s *State) tell(e *Event) error {
 			}
 		})
 	}
+	if e.Told != nil && len(e.Told.Units) > 0 {
+		units := maps.Clone(s.units)
+		if units == nil {
+			units = map[string]string{}
+		}
+		maps.Copy(units, e.Told.Units)
+		s.units = units
+	}
 	return nil
 }
 
 // correctable reports whether a row has the measurement with a number, or any if that is 0.
 func (s *State) correctable(row int64, number int) bool {
-	return slices.ContainsFunc(s.Measurements(row), func(m Measurement) bool { return number == 0 || m.Replicate == number })
+	return slices.ContainsFunc(s.Measurements(row), func(m Measurement) bool {
+		return number == 0 ||
+			m.Replicate == number
+	})
 }
 
 func (s *State) fail(f *Failed) error {
@@ -552,9 +636,9 @@ func (s *State) Label(row int64) []float64 {
 
 // Noise is the standard deviation that repeated measurements show.
 type Noise struct {
-	Deviation nextbatch.Float `json:"deviation"` // NaN without repeated measurements
-	Freedom   int             `json:"freedom"`   // measurements minus rows
-	Rows      int             `json:"rows" doc:"that were measured twice or more"`
+	Deviation fitted.Float `json:"deviation"` // NaN without repeated measurements
+	Freedom   int          `json:"freedom"`   // measurements minus rows
+	Rows      int          `json:"rows" doc:"that were measured twice or more"`
 }
 
 // Noise returns the noise of the labels of each target: the root of the pooled variance
@@ -570,7 +654,7 @@ func (s *State) Noise() []Noise {
 				rows++
 			}
 		}
-		list[target] = Noise{nextbatch.Float(math.Sqrt(sum / float64(freedom))), freedom, rows}
+		list[target] = Noise{fitted.Float(math.Sqrt(sum / float64(freedom))), freedom, rows}
 	}
 	return list
 }
@@ -595,9 +679,9 @@ type Outcome struct {
 	RowRef
 	Ask         int64 // the last one before the label came
 	Audit       bool
-	Trained     int                    // labelled rows that the model was fitted to
-	Predictions []nextbatch.Prediction // of the targets; nil without a model
-	Label       []float64              // NaN where a target has none
+	Trained     int                 // labelled rows that the model was fitted to
+	Predictions []fitted.Prediction // of the targets; nil without a model
+	Label       []float64           // NaN where a target has none
 }
 
 // Outcomes returns the labelled rows that had been asked for, by ask, then by row.

@@ -6,16 +6,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // describe prints all that a state says about the rows.
 func describe(s *campaign.State) string {
 	text := fmt.Sprintln(s.Seq, s.Settings.Spec, s.Settings.Latest, s.Counts(), len(s.Asks), s.Noise())
-	for _, status := range []campaign.Status{campaign.StatusAsked, campaign.StatusLabelled, campaign.StatusWaiting, campaign.StatusFailed, campaign.StatusRetired} {
+	for _, status := range []campaign.Status{campaign.StatusAsked, campaign.StatusLabelled, campaign.StatusWaiting,
+		campaign.StatusFailed, campaign.StatusRetired} {
 		text += fmt.Sprintln(status, s.With(status))
 	}
 	for row := range s.Numbers() {
@@ -74,7 +75,8 @@ func (r *remembered) unchanged(t *testing.T) {
 func TestStateWhileOthersTell(t *testing.T) {
 	const tellers, each = 4, 25
 	store := &storetest.Memory{}
-	start := campaign.Start{Table: pool(0, tellers*each), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}}}
+	start := campaign.Start{Table: pool(0, tellers*each), IDColumn: "name", Targets: []string{"y"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}}}
 	first, err := campaign.New(t.Context(), store, "c", start)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +139,8 @@ func TestTellCostsTheSameInLongLogs(t *testing.T) {
 		ids.Append(fmt.Appendf(nil, "r%03d", i))
 	}
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
-		Table: mustTable(ids, x), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Choices: nextbatch.Choices{Network: tiny()}},
+		Table: mustTable(ids, x), IDColumn: "name", Targets: []string{"y"},
+		Settings: campaign.Settings{Choices: fitted.Choices{Network: tiny()}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -65,9 +65,8 @@ type StoreError struct {
 	Store  string // its kind and name, such as "campaign file c.db"
 	Reason string
 	Advice string
-	Full   bool // there is no space left to write; nothing was changed
-	Away   bool // it does not answer, or has been busy for a long time; another attempt may succeed
-	Cause  error
+	Away   bool  // it does not answer, or has been busy for a long time; another attempt may succeed
+	Cause  error // matches syscall.ENOSPC on a full disk; nothing was changed
 }
 
 func (e *StoreError) Error() string {

@@ -4,14 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Telling is all or nothing: with one wrong line the whole list is rejected, unless the
@@ -20,10 +22,10 @@ import (
 // A measurement that a row already has changes nothing, because people fill in one file
 // over days and tell it repeatedly. Measurements are compared by their values, target
 // by target: of a value that a list has k times for a row, and the row has m times,
-// max(0, k-m) are new. A line that names its measurement (Entry.Replicate) is new if that measurement
-// has not been told yet, whatever the others are; if it has, the line is compared with it first. Another value of a
-// measurement that the same person has told is a mistake in one of the two: it has to be told as a correction, or as
-// a further measurement (Tell.Again).
+// max(0, k-m) are new. Identical lines are one measurement, or as many as are out. A line that names its measurement
+// (Entry.Replicate) is new if that measurement has not been told yet, whatever the others are; if it has, the line is
+// compared with it first. Another value of a measurement that the same person has told is a mistake in one of the two:
+// it has to be told as a correction, or as a further measurement (Tell.Again).
 
 // Entry is a line of measurements.
 type Entry struct {
@@ -32,8 +34,13 @@ type Entry struct {
 	ID       string    // of the row
 	Values   []float64 // one for each target, NaN where there is none
 	Fault    string    // what the reader of the line found wrong with it
+	Censored Censored  // which values are limits, such as <0.5
 
-	Replicate int // which of the measurements of the row it is, as the batch numbers them, from 1; 0 if the line does not say
+	// which of the measurements of the row it is, as the batch numbers them, from 1; 0 if the line does not say
+	Replicate int
+
+	// Inputs are cells of the row as the caller has them, by column; nil if the caller has compared them, as Entries does.
+	Inputs map[string]string
 }
 
 // Tell is measurements to tell.
@@ -42,6 +49,9 @@ type Tell struct {
 	Partial bool // accept the entries that are right, even if others are wrong
 	Again   bool // accept measurements that rows already have, as further ones
 	Accept  bool // no number waits for a second look
+	// Units are those of the values, by target. Values are converted to the unit of the labels so far, or
+	// refused; the first labels of a target may bring one.
+	Units map[string]string
 }
 
 // call returns the telling as a change.
@@ -56,6 +66,9 @@ func (t *Tell) call(by By, kind Kind) call {
 	said := []any{labels, t.Partial, t.Again}
 	if t.Accept { // without it, requests have the digests that earlier versions gave them
 		said = append(said, t.Accept)
+	}
+	if len(t.Units) > 0 {
+		said = append(said, t.Units)
 	}
 	return by.call(kind, said...)
 }
@@ -93,21 +106,28 @@ func (e *TellError) Error() string {
 // ToldRows is what Tell told.
 type ToldRows struct {
 	Changed
-	Known   int       // numbers that the rows had already
+	Known   int       // numbers that the rows had already, or that an identical line of the list has
 	Faults  []Fault   // lines that were skipped, with Partial
 	Waiting []Waiting // numbers that wait for a second look, also those among the known
 }
 
-// Tell takes measurements of rows: asked for or not, in any order, several of one row. Each answers the measurement that it names
-// or the first one of its row that is out (see replicates.go). Those that are far from what was
-// expected wait for a second look (see waiting.go).
-// An error about entries is a *TellError.
+// Tell takes measurements of rows: asked for or not, in any order, several of one row. Each answers the measurement
+// that it names or the first one of its row that is out (see replicates.go). Those that are far from what was expected
+// wait for a second look (see waiting.go). An error about entries is a *TellError.
 func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
+	if err := c.compareGiven(ctx, &t); err != nil {
+		return result, err
+	}
 	event, repeated, err := c.change(ctx, t.call(by, KindTold), func(s *State) (decision, error) {
-		right, faults, err := c.examine(ctx, s, t.Entries)
+		entries, units, err := s.inUnits(t)
+		if err != nil {
+			return decision{}, err
+		}
+		right, faults, err := c.examine(ctx, s, entries)
 		if !t.Again {
 			var wrong []Fault
+			s.recognise(right)
 			right, wrong = s.contradictions(right, by.Person)
 			faults = append(faults, wrong...)
 		}
@@ -117,15 +137,19 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 		labels := labelsOf(right)
 		result.Faults, result.Waiting = faults, s.stillWaiting(labels)
 		if !t.Again {
-			labels, result.Known = s.unknown(labels)
+			once, repeated := s.once(labels)
+			labels, result.Known = s.unknown(once)
+			result.Known += repeated
 		}
 		if len(labels) == 0 {
 			return decision{}, nil
 		}
 		if !t.Accept {
-			c.look(s, labels)
+			if err := c.look(ctx, s, labels, false); err != nil {
+				return decision{}, err
+			}
 		}
-		return decision{events: []Event{{Told: &Told{labels}}}}, nil
+		return decision{events: []Event{{Told: &Told{labels, units}}}}, nil
 	})
 	return result, result.finish(c, event, repeated, err)
 }
@@ -138,13 +162,20 @@ func (r *ToldRows) finish(c *Campaign, event *Event, repeated bool, err error) e
 	return err
 }
 
-// Correct replaces the measurements of rows, or the one that an entry names, for the targets that the entry has a number
-// for, also those that wait for a second look; the new ones may wait, too. An error about entries is a *TellError. The
-// option Again has no effect.
+// Correct replaces the measurements of rows, or the one that an entry names, for the targets that the entry has a
+// number for, also those that wait for a second look; the new ones may wait, too. An error about entries is a
+// *TellError. The option Again has no effect.
 func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
+	if err := c.compareGiven(ctx, &t); err != nil {
+		return result, err
+	}
 	event, repeated, err := c.change(ctx, t.call(by, KindCorrected), func(s *State) (decision, error) {
-		right, faults, err := c.examine(ctx, s, t.Entries)
+		entries, _, err := s.inUnits(t)
+		if err != nil {
+			return decision{}, err
+		}
+		right, faults, err := c.examine(ctx, s, entries)
 		if err != nil {
 			return decision{}, err
 		}
@@ -157,14 +188,17 @@ func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error)
 			return decision{}, nil
 		}
 		if !t.Accept {
-			c.look(s, labels)
+			if err := c.look(ctx, s, labels, true); err != nil {
+				return decision{}, err
+			}
 		}
-		return decision{events: []Event{{Corrected: &Told{labels}}}}, nil
+		return decision{events: []Event{{Corrected: &Told{Labels: labels}}}}, nil
 	})
 	return result, result.finish(c, event, repeated, err)
 }
 
-// corrections returns the labels that change their rows, those that the rows have already, and what cannot be corrected.
+// corrections returns the labels that change their rows, those that the rows have already, and what cannot be
+// corrected.
 func (s *State) corrections(right []located) (labels, known []Label, faults []Fault) {
 	seen := map[int64][]int{} // the numbers of the measurements of a row; 0 for all
 	for _, r := range right {
@@ -205,7 +239,8 @@ type located struct {
 }
 
 // examine finds the rows of entries, and what is wrong with them.
-func (c *Campaign) examine(ctx context.Context, s *State, entries []Entry) (right []located, faults []Fault, err error) {
+func (c *Campaign) examine(ctx context.Context, s *State,
+	entries []Entry) (right []located, faults []Fault, err error) {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.ID
@@ -226,7 +261,7 @@ func (c *Campaign) examine(ctx context.Context, s *State, entries []Entry) (righ
 		case len(e.Values) != len(s.Created.Targets):
 			fault = fmt.Sprintf("there are %d values for the targets %s", len(e.Values), strings.Join(s.Created.Targets, ", "))
 		default:
-			fault = e.faultOfValues()
+			fault = e.faultOfValues(s.Settings.Ranges)
 		}
 		if fault != "" {
 			faults = append(faults, e.fault(fault))
@@ -237,10 +272,10 @@ func (c *Campaign) examine(ctx context.Context, s *State, entries []Entry) (righ
 	return right, faults, nil
 }
 
-func (e *Entry) faultOfValues() string {
+func (e *Entry) faultOfValues(ranges dataset.Ranges) string {
 	some := false
 	for _, v := range e.Values {
-		if fault := faultOfLabel(v); fault != "" {
+		if fault := dataset.FaultOfLabel(v); fault != "" {
 			return fault
 		}
 		some = some || !math.IsNaN(v)
@@ -248,23 +283,7 @@ func (e *Entry) faultOfValues() string {
 	if !some {
 		return "there is no label, or it is not a number"
 	}
-	return ""
-}
-
-// largestLabel is the largest absolute value that a label may have: the sum of the squares
-// of as many labels as a campaign can have is still a finite number, so they can be
-// standardised.
-const largestLabel = 1e149
-
-// faultOfLabel returns what is wrong with a label that is there.
-func faultOfLabel(v float64) string {
-	switch {
-	case math.IsInf(v, 0):
-		return "a label must be finite"
-	case math.Abs(v) > largestLabel:
-		return fmt.Sprintf("the label %v is too large: no label may exceed %v; correct it, or change the unit", v, largestLabel)
-	}
-	return ""
+	return faultOfRange(ranges, e.Values)
 }
 
 func labelsOf(right []located) (list []Label) {
@@ -274,11 +293,36 @@ func labelsOf(right []located) (list []Label) {
 	return list
 }
 
+// recognise gives entries the digits that the campaign has of values which a spreadsheet has rounded.
+func (s *State) recognise(list []located) {
+	for i, r := range list {
+		list[i].Values = slices.Clone(r.Values)
+		for target, v := range r.Values {
+			list[i].Values[target] = likeKnown(v, s.Measurements(r.row), target)
+		}
+	}
+}
+
+// likeKnown returns a value as it was measured, if it was: the same, or else the last that agrees.
+func likeKnown(v float64, measured []Measurement, target int) float64 {
+	like := v
+	for _, m := range measured {
+		switch known := m.Values[target]; {
+		case known == v:
+			return v
+		case dataset.SameNumber(v, known):
+			like = known
+		}
+	}
+	return like
+}
+
 // contradictions separates entries that have another value of a measurement which the same person has told.
 func (s *State) contradictions(list []located, person string) (right []located, faults []Fault) {
 	for _, r := range list {
 		if before, found := s.contradicted(r, person); found {
-			faults = append(faults, r.fault(fmt.Sprintf("replicate %d of the row has the label %v already; correct it, or leave out its number if this is a further measurement", r.Replicate, before)))
+			faults = append(faults,
+				r.fault(fmt.Sprintf("replicate %d of the row has the label %v already; correct it, or leave out its number if this is a further measurement", r.Replicate, before)))
 			continue
 		}
 		right = append(right, r)
@@ -286,18 +330,50 @@ func (s *State) contradictions(list []located, person string) (right []located, 
 	return right, faults
 }
 
-// contradicted returns the value of the measurement that an entry names, if it differs and no other one of the row is the same.
+// contradicted returns the value of the measurement that an entry names, if it differs and no other one of the row is
+// the same.
 func (s *State) contradicted(r located, person string) (before float64, found bool) {
 	measured := s.Measurements(r.row)
 	for target, v := range r.Values {
-		same := slices.ContainsFunc(measured, func(m Measurement) bool { return m.Values[target] == v })
+		side := r.Censored.Of(target)
+		same := slices.ContainsFunc(measured, func(m Measurement) bool {
+			return m.Values[target] == v &&
+				m.Censored.Of(target) == side
+		})
 		for _, m := range measured {
-			if old := m.Values[target]; r.Replicate > 0 && m.Replicate == r.Replicate && m.Person == person && !same && !math.IsNaN(v) && !math.IsNaN(old) {
+			if old := m.Values[target]; r.Replicate > 0 && m.Replicate == r.Replicate && m.Person == person && !same &&
+				!math.IsNaN(v) && !math.IsNaN(old) {
 				return old, true
 			}
 		}
 	}
 	return 0, false
+}
+
+// once leaves out labels that are identical to one before them, except as many as there are measurements of their row
+// out that a label without a number may answer. Repeated counts the values of those that it leaves out.
+func (s *State) once(labels []Label) (list []Label, repeated int) {
+	seen := map[string]int{}
+	for _, l := range labels {
+		most := 1
+		if l.Replicate == 0 {
+			most = max(most, len(s.Out(l.Row)))
+		}
+		key := fmt.Sprint(l.Row, l.Replicate, l.Values)
+		for target := range l.Values {
+			key += fmt.Sprint(" ", l.Censored.Of(target))
+		}
+		if seen[key]++; seen[key] <= most {
+			list = append(list, l)
+			continue
+		}
+		for _, v := range l.Values {
+			if !math.IsNaN(float64(v)) {
+				repeated++
+			}
+		}
+	}
+	return list, repeated
 }
 
 // unknown returns what is new in the labels, and how many values are not.
@@ -306,25 +382,25 @@ func (s *State) unknown(labels []Label) (fresh []Label, known int) {
 	match := make([][]bool, len(labels)) // of each label and target
 	for i, l := range labels {           // first with the measurements that they name
 		match[i] = make([]bool, len(l.Values))
-		for target, v := range l.Values {
-			match[i][target] = l.Replicate > 0 && left.take(toldValue{l.Row, target, float64(v)}, l.Replicate)
+		for target := range l.Values {
+			match[i][target] = l.Replicate > 0 && left.take(l.toldValue(target), l.Replicate)
 		}
 	}
 	for i, l := range labels {
 		values, some := slices.Clone(l.Values), false
 		for target, v := range values {
-			one := toldValue{l.Row, target, float64(v)}
+			one := l.toldValue(target)
 			switch {
 			case math.IsNaN(float64(v)):
 			case match[i][target], (l.Replicate == 0 || left.answered(one, l.Replicate)) && left.take(one, 0):
 				known++
-				values[target] = nextbatch.Float(math.NaN())
+				values[target] = fitted.Float(math.NaN())
 			default:
 				some = true
 			}
 		}
 		if some {
-			fresh = append(fresh, Label{RowRef: l.RowRef, Values: values, Replicate: l.Replicate})
+			fresh = append(fresh, Label{RowRef: l.RowRef, Values: values, Replicate: l.Replicate, Censored: l.Censored})
 		}
 	}
 	return fresh, known
@@ -335,6 +411,11 @@ type toldValue struct {
 	row    int64
 	target int
 	value  float64
+	side   int8
+}
+
+func (l *Label) toldValue(target int) toldValue {
+	return toldValue{l.Row, target, float64(l.Values[target]), l.Censored.Of(target)}
 }
 
 // toldValues are the values that rows have and that no label has matched yet, with the numbers of their measurements.
@@ -355,7 +436,7 @@ func (s *State) toldOf(labels []Label) toldValues {
 		for _, m := range s.Measurements(l.Row) {
 			for target, v := range m.Values {
 				if !math.IsNaN(v) {
-					value, any := toldValue{l.Row, target, v}, toldValue{l.Row, target, 0}
+					value, any := toldValue{l.Row, target, v, m.Censored.Of(target)}, toldValue{row: l.Row, target: target}
 					t.left[value], t.numbers[any] = append(t.left[value], m.Replicate), append(t.numbers[any], m.Replicate)
 				}
 			}
@@ -375,7 +456,7 @@ func (t toldValues) take(v toldValue, number int) bool {
 
 // answered reports whether the measurement with a number has a value of the target.
 func (t toldValues) answered(v toldValue, number int) bool {
-	return slices.Contains(t.numbers[toldValue{v.row, v.target, 0}], number)
+	return slices.Contains(t.numbers[toldValue{row: v.row, target: v.target}], number)
 }
 
 // isSole reports whether the values of a label are the only ones that the row, or the measurement that it names, has.
@@ -384,13 +465,13 @@ func (s *State) isSole(l Label) bool {
 		if math.IsNaN(float64(v)) {
 			continue
 		}
-		var there []float64
+		var there []toldValue
 		for _, m := range s.Measurements(l.Row) {
 			if !math.IsNaN(m.Values[target]) && (l.Replicate == 0 || m.Replicate == l.Replicate) {
-				there = append(there, m.Values[target])
+				there = append(there, toldValue{l.Row, target, m.Values[target], m.Censored.Of(target)})
 			}
 		}
-		if len(there) != 1 || there[0] != float64(v) {
+		if len(there) != 1 || there[0] != l.toldValue(target) {
 			return false
 		}
 	}
@@ -398,8 +479,8 @@ func (s *State) isSole(l Label) bool {
 }
 
 // read reads the values of the targets in a row of a table, and reports whether there
-// is any.
-func (e *Entry) read(columns []dataset.Column, row int) (some bool) {
+// is any. Where numbers are limits, sides say so.
+func (e *Entry) read(columns []dataset.Column, row int, sides func(target string, row int) int8) (some bool) {
 	e.Values = nans(len(columns))
 	for i, column := range columns {
 		if column == nil || column.Missing(row) {
@@ -407,8 +488,11 @@ func (e *Entry) read(columns []dataset.Column, row int) (some bool) {
 		}
 		some = true
 		text := column.Format(row)
-		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		number, side := source.CutSign(text)
+		v, err := strconv.ParseFloat(number, 64)
 		switch {
+		case err != nil && source.UnknownLimit(text):
+			e.Fault = fmt.Sprintf("the label %q in column %q may lie below a limit that is not known; write the limit, as in <0.5, or give it: --lod 0.5; if nothing was measured, leave the cell empty, or name its mark: --missing-marks n.d.", text, column.Name())
 		case err != nil || math.IsNaN(v):
 			e.Fault = fmt.Sprintf("the label %q in column %q is not a number", text, column.Name())
 		case math.IsInf(v, 0):
@@ -417,10 +501,11 @@ func (e *Entry) read(columns []dataset.Column, row int) (some bool) {
 		if numbers, ok := column.(*dataset.Numeric); ok {
 			v = numbers.Float(row)
 		}
-		if fault := faultOfLabel(v); fault != "" && e.Fault == "" {
+		side = cmp.Or(side, sides(column.Name(), row))
+		if fault := dataset.FaultOfLabel(v); fault != "" && e.Fault == "" {
 			e.Fault = fmt.Sprintf("column %q: %s", column.Name(), fault)
 		}
-		e.Values[i] = v
+		e.Values[i], e.Censored = v, e.Censored.With(i, len(columns), side)
 	}
 	return some
 }
@@ -429,7 +514,9 @@ func (e *Entry) read(columns []dataset.Column, row int) (some bool) {
 // that is not a label: ids and labels keep their spelling, and only an empty field is
 // missing.
 func (s *State) ReadOptions() source.Options {
-	o := source.Options{Kinds: map[string]dataset.Kind{s.idColumn(): dataset.KindText}, Lenient: true, Missing: []string{}}
+	o := source.Options{History: s.History, Kinds: map[string]dataset.Kind{s.idColumn(): dataset.KindText},
+		Lenient: true, Missing: []string{}}
+	o.Lod, _ = source.ParseLod(s.Settings.Lod) // which was checked
 	for _, name := range s.Created.Targets {
 		o.Kinds[name] = dataset.KindText
 	}
@@ -449,45 +536,47 @@ const CampaignColumn = "campaign"
 
 // Entries turns a table of labels into entries, with a fault for each line that cannot
 // be right: its label is not a number, it comes from another campaign, or its inputs
-// are not those of the row. Lines without any label are skipped.
-func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, error) {
+// are not those of the row. Lines without any label are skipped. What comes back in columns that are measured together
+// with the label is not kept, which is said.
+func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) (entries []Entry, said []string, err error) {
 	s, err := c.State(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ids, err := t.Column(s.idColumn())
 	if err != nil {
-		return nil, refuseRows("the ids of the rows: %v", err)
+		return nil, nil, refuseRows("the ids of the rows: %v", err)
 	}
 	columns, some := make([]dataset.Column, len(s.Created.Targets)), false
 	for i, name := range s.Created.Targets {
 		if t.Has(name) {
 			if columns[i], err = t.Column(name); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			some = true
 		}
 	}
 	if !some {
-		return nil, refuseRows("the table has no column of labels (%s)", strings.Join(s.Created.Targets, ", "))
+		return nil, nil, refuseRows("the table has no column of labels (%s)", strings.Join(s.Created.Targets, ", "))
 	}
 	replicates := s.ownColumn(t, ReplicateColumn)
-	var entries []Entry
-	lines := t.Origin().Lines
+	lines, sides := t.Origin().Lines, t.Side
 	for row := range t.Rows() {
 		e := Entry{Line: row, FileLine: lines.Of(row), ID: ids.Format(row)}
-		if e.read(columns, row) {
+		if e.read(columns, row, sides) {
 			e.readReplicate(replicates, row)
 			entries = append(entries, e)
 		}
 	}
 	c.markForeign(s, t, entries)
-	return entries, c.compareInputs(ctx, s, t, entries)
+	said, err = c.compareInputs(ctx, s, t, entries)
+	return entries, said, err
 }
 
 // ownColumn returns a column that files of batches have and the rows of the campaign do not; nil if the table lacks it.
 func (s *State) ownColumn(t *dataset.Table, name string) dataset.Column {
-	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == name }) || slices.Contains(s.Created.Targets, name) || s.Created.IDColumn == name || !t.Has(name) {
+	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == name }) ||
+		slices.Contains(s.Created.Targets, name) || s.Created.IDColumn == name || !t.Has(name) {
 		return nil
 	}
 	column, err := t.Column(name)
@@ -525,8 +614,10 @@ func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
 	}
 }
 
-// compareInputs marks lines whose inputs differ from those of their rows.
-func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table, entries []Entry) error {
+// compareInputs marks lines whose inputs differ from those of their rows. A column that is measured together with the
+// label comes back filled in, and identifies no row.
+func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table,
+	entries []Entry) (said []string, err error) {
 	var names []string
 	for _, column := range s.Created.Columns {
 		if t.Has(column.Name) {
@@ -534,7 +625,7 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 		}
 	}
 	if len(names) == 0 || len(entries) == 0 {
-		return nil
+		return nil, nil
 	}
 	ids := make([]string, len(entries))
 	for i, e := range entries {
@@ -542,88 +633,178 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 	}
 	rows, err := c.find(ctx, s, ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(rows) == 0 {
+		return nil, nil
+	}
+	ours, err := c.allRows(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var together map[string]bool // known once a cell differs
+	for _, name := range names {
+		theirs, err := t.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		column, err := ours.rows.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		if theirs, err = inUnitOf(theirs, column); err != nil {
+			return nil, refuseRows("%v", t.Placed(err, s.Created.IDColumn))
+		}
+		wrong := differing(theirs, column, entries, func(id string) (at int, known bool) {
+			row, known := rows[id]
+			if known {
+				at = ours.at(row)
+			}
+			return at, known
+		})
+		if len(wrong) > 0 && together == nil {
+			if together, err = c.together(ctx, s, ours.rows); err != nil {
+				return nil, err
+			}
+		}
+		if len(wrong) > 0 && together[name] {
+			said = append(said, fmt.Sprintf("column %q: %s not kept, for it is no input: its values come with the labels",
+				name, words.Count(len(wrong), "value is", "values are")))
+			continue
+		}
+		for at, fault := range wrong {
+			entries[at].Fault = fault
+		}
+	}
+	return said, nil
+}
+
+// differing says what is wrong with entries whose cells are not those of their rows.
+func differing(theirs, ours dataset.Column, entries []Entry, rowOf func(id string) (int, bool)) map[int]string {
+	wrong := map[int]string{}
+	for i, e := range entries {
+		row, known := rowOf(e.ID)
+		if !known || e.Fault != "" {
+			continue
+		}
+		if want, got := ours.Format(row), theirs.Format(e.Line); !dataset.SameCell(got, want) {
+			wrong[i] = otherCell(ours.Name(), got, want)
+		}
+	}
+	return wrong
+}
+
+func otherCell(column, got, want string) string {
+	return fmt.Sprintf(
+		"column %q has %q, but the row has %q; correct the cell or, if the line is not from this campaign, its id", column,
+		got, want)
+}
+
+// compareGiven marks entries that came with inputs which are not those of their rows. What a row lacks may come with
+// its label.
+func (c *Campaign) compareGiven(ctx context.Context, t *Tell) error {
+	if !slices.ContainsFunc(t.Entries, func(e Entry) bool { return len(e.Inputs) > 0 }) {
 		return nil
+	}
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(t.Entries))
+	for i, e := range t.Entries {
+		ids[i] = e.ID
+	}
+	rows, err := c.find(ctx, s, ids)
+	if err != nil {
+		return err
 	}
 	ours, err := c.allRows(ctx, s)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		theirs, err := t.Column(name)
-		if err != nil {
-			return err
+	t.Entries = slices.Clone(t.Entries)
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		row, known := rows[e.ID]
+		if !known || e.Fault != "" {
+			continue
 		}
-		column, err := ours.rows.Column(name)
-		if err != nil {
-			return err
-		}
-		for i := range entries {
-			e := &entries[i]
-			row, known := rows[e.ID]
-			if !known || e.Fault != "" {
-				continue
+		for _, name := range slices.Sorted(maps.Keys(e.Inputs)) {
+			column, err := ours.rows.Column(name)
+			if err != nil {
+				e.Fault = fmt.Sprintf("inputs: the campaign has no column %q", name)
+				break
 			}
-			if want, got := column.Format(ours.at(row)), theirs.Format(e.Line); !sameText(want, got) {
-				e.Fault = fmt.Sprintf("column %q has %q, but the row has %q: is it from another campaign?", name, got, want)
+			at := ours.at(row)
+			if got, want := e.Inputs[name], column.Format(at); !column.Missing(at) && !dataset.SameCell(got, want) {
+				e.Fault = otherCell(name, got, want)
+				break
 			}
 		}
 	}
 	return nil
 }
 
-// sameText reports whether two texts are equal, or spell the same number.
-func sameText(a, b string) bool {
-	if a == b {
-		return true
+// together returns the columns that are not inputs because they are measured together with the label, or have no value
+// yet.
+func (c *Campaign) together(ctx context.Context, s *State, rows *dataset.Table) (map[string]bool, error) {
+	set := map[string]bool{}
+	for _, column := range rows.Columns() {
+		empty := true
+		for row := 0; empty && row < column.Len(); row++ {
+			empty = column.Missing(row)
+		}
+		set[column.Name()] = empty && !slices.Contains(s.Settings.Keep, column.Name())
 	}
-	x, err := strconv.ParseFloat(a, 64)
-	y, err2 := strconv.ParseFloat(b, 64)
-	return err == nil && err2 == nil && x == y
+	leaks, _, err := c.leaks(ctx, s, Ask{})
+	for _, leak := range leaks {
+		set[leak.Column] = true
+	}
+	return set, err
 }
 
-// Fail records that rows could not be labelled, or measurements of them: s017#2 names the second one of row s017, unless
-// that is itself the id of a row. With again they are open again, otherwise they are never handed out again. Of a row
-// with a label, the measurements that are out fail, and it stays labelled. An error about rows is a *TellError.
+// Fail records that rows could not be labelled, or measurements of them: s017#2 names the second one of row s017,
+// unless that is itself the id of a row. With again they are open again, otherwise they are never handed out again. Of
+// a row with a label, the measurements that are out fail, and it stays labelled. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
-	return c.changeMeasurements(ctx, by.call(KindFailed, ids, reason, again), ids, func(s *State, row int64, number int) (fault string, skip bool) {
-		switch status := s.Status(row); {
-		case status == StatusRetired:
-			return "the row is retired", false
-		case number > 0 && !s.isHanded(row, number):
-			return fmt.Sprintf("replicate %d of the row is not out", number), false
-		case len(s.Out(row)) > 0:
+	return c.changeMeasurements(ctx, by.call(KindFailed, ids, reason, again), ids,
+		func(s *State, row int64, number int) (fault string, skip bool) {
+			switch status := s.Status(row); {
+			case status == StatusRetired:
+				return "the row is retired", false
+			case number > 0 && !s.isHanded(row, number):
+				return fmt.Sprintf("replicate %d of the row is not out", number), false
+			case len(s.Out(row)) > 0:
+				return "", false
+			case status == StatusLabelled:
+				return "the row has a label, so it cannot fail", false
+			case status == StatusWaiting:
+				return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire the row", false
+			case status == StatusFailed:
+				return "", !again
+			}
 			return "", false
-		case status == StatusLabelled:
-			return "the row has a label, so it cannot fail", false
-		case status == StatusWaiting:
-			return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire the row", false
-		case status == StatusFailed:
-			return "", !again
-		}
-		return "", false
-	}, func(rows []RowRef, numbers []int) Event {
-		return Event{Failed: &Failed{rows, reason, again, numbers}}
-	})
+		}, func(rows []RowRef, numbers []int) Event {
+			return Event{Failed: &Failed{rows, reason, again, numbers}}
+		})
 }
 
 // Return returns rows, or measurements of them as in Fail, that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeMeasurements(ctx, by.call(KindReturned, ids, reason), ids, func(s *State, row int64, number int) (fault string, skip bool) {
-		switch status := s.Status(row); {
-		case number > 0 && !s.isHanded(row, number):
-			return fmt.Sprintf("replicate %d of the row is not out", number), false
-		case len(s.Out(row)) > 0:
-			return "", false
-		case status == StatusOpen:
-			return "", true
-		default:
-			return fmt.Sprintf("the row is not out: it is %s", status), false
-		}
-	}, func(rows []RowRef, numbers []int) Event { return Event{Returned: &RowList{rows, reason, numbers}} })
+	return c.changeMeasurements(ctx, by.call(KindReturned, ids, reason), ids,
+		func(s *State, row int64, number int) (fault string, skip bool) {
+			switch status := s.Status(row); {
+			case number > 0 && !s.isHanded(row, number):
+				return fmt.Sprintf("replicate %d of the row is not out", number), false
+			case len(s.Out(row)) > 0:
+				return "", false
+			case status == StatusOpen:
+				return "", true
+			default:
+				return fmt.Sprintf("the row is not out: it is %s", status), false
+			}
+		}, func(rows []RowRef, numbers []int) Event { return Event{Returned: &RowList{rows, reason, numbers}} })
 }
 
 // isHanded reports whether a measurement of a row is out.
@@ -639,31 +820,35 @@ func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason strin
 	}, func(rows []RowRef) Event { return Event{Retired: &RowList{Rows: rows, Reason: reason}} })
 }
 
-// Confirm makes the numbers of rows count that wait for a second look. Rows of which none waits stay as they are. An error
-// about rows is a *TellError.
+// Confirm makes the numbers of rows count that wait for a second look. Rows of which none waits stay as they are. An
+// error about rows is a *TellError.
 func (c *Campaign) Confirm(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindConfirmed, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
-		switch status := s.Status(row); status {
-		case StatusLabelled, StatusWaiting:
-			return "", !s.waits(row)
-		case StatusRetired:
-			return "the row is retired", false
-		default:
-			return "the row has no label that could be confirmed", false
-		}
-	}, func(rows []RowRef) Event { return Event{Confirmed: &RowList{Rows: rows, Reason: reason}} })
+	return c.changeRows(ctx, by.call(KindConfirmed, ids, reason), ids,
+		func(s *State, row int64) (fault string, skip bool) {
+			switch status := s.Status(row); status {
+			case StatusLabelled, StatusWaiting:
+				return "", !s.waits(row)
+			case StatusRetired:
+				return "the row is retired", false
+			default:
+				return "the row has no label that could be confirmed", false
+			}
+		}, func(rows []RowRef) Event { return Event{Confirmed: &RowList{Rows: rows, Reason: reason}} })
 }
 
 // changeRows makes a change of rows by their ids, each once. The first function says what
 // is wrong with a row, or that it has changed already.
-func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge func(s *State, row int64) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
+func (c *Campaign) changeRows(ctx context.Context, by call, ids []string,
+	judge func(s *State, row int64) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
 	return c.changeNamed(ctx, by, ids, c.rowsNamed,
 		func(s *State, of named) (fault string, skip bool) { return judge(s, of.Row) },
 		func(rows []RowRef, _ []int) Event { return event(rows) })
 }
 
 // changeMeasurements does so with rows, or with single measurements of them.
-func (c *Campaign) changeMeasurements(ctx context.Context, by call, ids []string, judge func(s *State, row int64, number int) (fault string, skip bool), event func([]RowRef, []int) Event) (Changed, error) {
+func (c *Campaign) changeMeasurements(ctx context.Context, by call, ids []string,
+	judge func(s *State, row int64, number int) (fault string, skip bool),
+	event func([]RowRef, []int) Event) (Changed, error) {
 	return c.changeNamed(ctx, by, ids, c.measurementsNamed,
 		func(s *State, of named) (fault string, skip bool) { return judge(s, of.Row, of.number) }, event)
 }
@@ -706,7 +891,8 @@ func (c *Campaign) measurementsNamed(ctx context.Context, s *State, ids []string
 	return list, err
 }
 
-func (c *Campaign) changeNamed(ctx context.Context, by call, ids []string, find func(context.Context, *State, []string) (map[string]named, error),
+func (c *Campaign) changeNamed(ctx context.Context, by call, ids []string,
+	find func(context.Context, *State, []string) (map[string]named, error),
 	judge func(*State, named) (fault string, skip bool), event func([]RowRef, []int) Event) (Changed, error) {
 	return changed(c.change(ctx, by, func(s *State) (decision, error) {
 		found, err := find(ctx, s, ids)

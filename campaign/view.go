@@ -52,7 +52,8 @@ func (s *State) AskOf(row int64) (AskEvent, *AskedRow) {
 	if r == nil || r.asked == nil {
 		return AskEvent{}, nil
 	}
-	at, found := slices.BinarySearchFunc(s.Asks, r.asked.ask.Ask, func(e AskEvent, ask int64) int { return cmp.Compare(e.Ask, ask) })
+	at, found := slices.BinarySearchFunc(s.Asks, r.asked.ask.Ask,
+		func(e AskEvent, ask int64) int { return cmp.Compare(e.Ask, ask) })
 	if !found {
 		return AskEvent{}, nil
 	}

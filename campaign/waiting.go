@@ -2,29 +2,30 @@ package campaign
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/plausible"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/plausible"
 )
 
 // A number that is far from what was expected when it was told waits for a second look: it is in the log, but nothing
-// learns from it and no estimate uses it until somebody confirms or corrects it. It is compared with the prediction that
-// the last ask of its row recorded and with the labels so far (package plausible), and the doubt is part of the event.
-// Targets are independent: of a row with two numbers, one may wait while the other counts. So are measurements: where
-// one of several waits, the label of the row follows from the others.
+// learns from it and no estimate uses it until somebody confirms or corrects it. It is compared with the prediction
+// that the last ask of its row recorded and with the labels so far (package plausible), and the doubt is part of the
+// event. Targets are independent: of a row with two numbers, one may wait while the other counts. So are measurements:
+// where one of several waits, the label of the row follows from the others.
 //
-// A row of which only numbers that wait are known is neither open nor labelled: it is not asked for again, and counts as
-// pending when a batch is picked.
+// A row of which only numbers that wait are known is neither open nor labelled: it is not asked for again, and counts
+// as pending when a batch is picked.
 
 // Waiting is a number that waits for a second look.
 type Waiting struct {
 	RowRef
 	Target string          `json:"target"`
-	Value  nextbatch.Float `json:"value"`
+	Value  fitted.Float    `json:"value"`
 	Event  int64           `json:"event" doc:"that told it"`
 	Since  time.Time       `json:"since" doc:"when it was told"`
 	Person string          `json:"person,omitempty" doc:"who told it"`
@@ -62,7 +63,8 @@ func (m *Measurement) waiting(of RowRef, targets []string) (list []Waiting) {
 	for target := range m.Values {
 		if m.waits(target) {
 			value, doubt := m.Values[target], m.Doubts[target]
-			list = append(list, Waiting{of, targets[target], nextbatch.Float(value), m.Seq, m.Time, m.Person, *doubt, doubt.Words(value), m.Replicate})
+			list = append(list, Waiting{of, targets[target], fitted.Float(value), m.Seq, m.Time, m.Person, *doubt,
+				doubt.Words(value, m.Censored.Of(target)), m.Replicate})
 		}
 	}
 	return list
@@ -88,7 +90,8 @@ func (e *Event) waiting(targets []string) (list []Waiting) {
 
 // measurementOf returns a label of an event as a measurement.
 func measurementOf(e *Event, l Label) Measurement {
-	m := Measurement{Seq: e.Seq, Time: e.Time, Person: e.Person, Values: make([]float64, len(l.Values)), Doubts: l.Doubts, Replicate: l.Replicate}
+	m := Measurement{Seq: e.Seq, Time: e.Time, Person: e.Person, Values: make([]float64, len(l.Values)), Doubts: l.Doubts,
+		Replicate: l.Replicate, Censored: l.Censored}
 	for i, v := range l.Values {
 		m.Values[i] = float64(v)
 	}
@@ -196,29 +199,34 @@ func (s *State) withWaiting(waiting ...Waiting) *State {
 // measured counts the rows with a label, also those whose labels wait.
 func (c Counts) measured() int64 { return c.Labelled + c.Waiting }
 
-// knownLabels is a summary of the labels so far.
-type knownLabels struct {
-	labelled int64               // rows
-	counts   []int               // labels of each target
-	targets  []*plausible.Labels // their summaries
-}
-
-// look gives labels a second look as they arrive, and puts its doubts into them.
-func (c *Campaign) look(s *State, labels []Label) {
-	for target, known := range c.labelsSoFar(s, labels) {
+// look gives labels a second look as they arrive, and puts its doubts into them. Corrections are not compared with the
+// labels that they replace, nor with predictions that follow from these.
+func (c *Campaign) look(ctx context.Context, s *State, labels []Label, correct bool) error {
+	replaced := map[int64]bool{}
+	if correct {
+		for _, l := range labels {
+			replaced[l.Row] = true
+		}
+	}
+	expected, err := c.expectations(ctx, s, labels, replaced)
+	if err != nil {
+		return err
+	}
+	for target, known := range c.labelsSoFar(s, labels, replaced) {
 		arrived := make([]plausible.Arrived, len(labels))
 		for i, l := range labels {
-			arrived[i] = plausible.Arrived{Row: l.ID, Value: float64(l.Values[target]), Expected: s.expected(l.Row, target)}
+			arrived[i] = plausible.Arrived{Row: l.ID, Value: float64(l.Values[target]), Expected: expected[i].of(target)}
 		}
 		for i, doubt := range known.ExamineAll(arrived) {
 			labels[i].doubt(target, doubt)
 		}
 	}
+	return nil
 }
 
-// doubt makes the number of a target wait, unless there is no doubt.
+// doubt makes the number of a target wait, unless there is no doubt, or none that the number as a limit may be right.
 func (l *Label) doubt(target int, d *plausible.Doubt) {
-	if d == nil {
+	if d == nil || d.Agrees(float64(l.Values[target]), l.Censored.Of(target)) {
 		return
 	}
 	if l.Doubts == nil {
@@ -227,63 +235,206 @@ func (l *Label) doubt(target int, d *plausible.Doubt) {
 	l.Doubts[target] = d
 }
 
-// expected returns what the last ask of a row predicted, nil if there was no prediction with an interval.
-func (s *State) expected(row int64, target int) *plausible.Expected {
-	r := s.touched.get(row)
-	if r == nil || r.asked == nil || target >= len(r.asked.row.Predictions) {
+// expectations returns, for each label, the last ask of its row; nil where there was none, or where its predictions are
+// those of labels that have changed since.
+func (c *Campaign) expectations(ctx context.Context, s *State, labels []Label,
+	replaced map[int64]bool) ([]*askedAs, error) {
+	list, outdated := make([]*askedAs, len(labels)), map[int64]bool{}
+	for i, l := range labels {
+		r := s.touched.get(l.Row)
+		if r == nil || r.asked == nil || len(r.asked.row.Predictions) == 0 {
+			continue
+		}
+		ask := r.asked.ask.Ask
+		old, seen := outdated[ask]
+		if !seen {
+			var err error
+			if old, err = c.outdated(ctx, s, ask, replaced); err != nil {
+				return nil, err
+			}
+			outdated[ask] = old
+		}
+		if !old {
+			list[i] = r.asked
+		}
+	}
+	return list, nil
+}
+
+// of returns what an ask predicted for a target of a row, nil if there was no prediction with an interval.
+func (a *askedAs) of(target int) *plausible.Expected {
+	if a == nil || target >= len(a.row.Predictions) {
 		return nil
 	}
-	p := r.asked.row.Predictions[target]
+	p := a.row.Predictions[target]
 	if p.Low == nil || p.High == nil {
 		return nil
 	}
 	return &plausible.Expected{Value: float64(p.Value), Low: float64(*p.Low), High: float64(*p.High)}
 }
 
-// labelsSoFar summarises the labels of each target that new ones are compared with. As long as there are too few, the
-// new ones count as well: one that is wrong is still far from the others.
-func (c *Campaign) labelsSoFar(s *State, fresh []Label) []*plausible.Labels {
-	known := c.summary(s)
-	list := slices.Clone(known.targets)
-	for target, n := range known.counts {
-		if n >= plausible.Fewest {
-			continue
+// fewChanged is the share of the labels behind a prediction that may have been replaced or withdrawn since: 1 in
+// fewChanged.
+const fewChanged = 10
+
+// verdict is whether the predictions of an ask were outdated after an event of the log.
+type verdict struct {
+	after int64
+	old   bool
+}
+
+// outdated reports whether more than a few of the labels that there were at an ask have been replaced or withdrawn
+// since, or are about to be. Further measurements of a row do not count, so that the handle keeps the answer until
+// labels change again.
+func (c *Campaign) outdated(ctx context.Context, s *State, ask int64, replaced map[int64]bool) (bool, error) {
+	seq := s.Asks[slices.IndexFunc(s.Asks, func(a AskEvent) bool { return a.Ask == ask })].Seq
+	if len(replaced) > 0 {
+		return c.manyChanged(ctx, s, seq, replaced)
+	}
+	c.knownMu.Lock()
+	defer c.knownMu.Unlock()
+	last, found := c.judged[seq]
+	if !found || last.after > s.Seq { // by somebody who has read more of the log
+		last = verdict{seq, false}
+	}
+	if c.replacedSince(last.after, s.Seq) {
+		var err error
+		if last.old, err = c.manyChanged(ctx, s, seq, nil); err != nil {
+			return false, err
 		}
-		values := s.valuesOf(target)
-		for _, l := range fresh {
-			values = append(values, float64(l.Values[target]))
+	}
+	if c.judged == nil {
+		c.judged = map[int64]verdict{}
+	}
+	c.judged[seq] = verdict{s.Seq, last.old}
+	return last.old, nil
+}
+
+// manyChanged compares the labels that there were after an event with those of a state without those that are about to
+// be replaced.
+func (c *Campaign) manyChanged(ctx context.Context, s *State, seq int64, replaced map[int64]bool) (bool, error) {
+	then, err := c.stateAt(ctx, seq)
+	if err != nil {
+		return false, err
+	}
+	labelled, changed := then.With(StatusLabelled), 0
+	for _, ref := range labelled {
+		if replaced[ref.Row] || !s.holds(ref.Row, then.Measurements(ref.Row)) {
+			changed++
 		}
-		list[target] = plausible.Learn(values)
+	}
+	return fewChanged*changed > len(labelled), nil
+}
+
+// replacedSince reports whether any event after one of the log, up to another, may have replaced or withdrawn labels.
+func (c *Campaign) replacedSince(after, last int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.log[after:last], func(e Event) bool {
+		return e.Corrected != nil ||
+			e.Retired != nil || e.Undone != nil
+	})
+}
+
+// holds reports whether all measurements of a row that counted at an earlier time still do.
+func (s *State) holds(row int64, before []Measurement) bool {
+	if !s.Exists(row) || s.Status(row) != StatusLabelled {
+		return false
+	}
+	return !slices.ContainsFunc(before, func(old Measurement) bool {
+		return old.counts() && !slices.ContainsFunc(s.Measurements(row), func(m Measurement) bool {
+			return m.Seq == old.Seq && m.Replicate == old.Replicate && sameLabel(m.Values, old.Values)
+		})
+	})
+}
+
+// labelsSoFar summarises the labels of each target that new ones are compared with: all but those that corrections
+// replace. Where these are too few, or fewer than those, the new ones count as well: one that is wrong is still far
+// from the others.
+func (c *Campaign) labelsSoFar(s *State, fresh []Label, replaced map[int64]bool) []*plausible.Labels {
+	c.knownMu.Lock()
+	defer c.knownMu.Unlock()
+	if c.known == nil || c.known.of.Settings.Latest != s.Settings.Latest {
+		c.known = newSortedLabels(s)
+	}
+	c.known.become(s)
+	list := make([]*plausible.Labels, len(s.Created.Targets))
+	for target := range list {
+		list[target] = c.known.without(s.replacedBy(fresh, target, replaced), target, fresh)
 	}
 	return list
 }
 
-// summary returns a summary of the labels. The handle keeps it until the number of labelled rows has changed by a tenth,
-// so that telling one label does not take longer in a long campaign.
-func (c *Campaign) summary(s *State) *knownLabels {
-	c.knownMu.Lock()
-	defer c.knownMu.Unlock()
-	labelled := s.settled.Labelled
-	if k := c.known; k != nil && 10*max(labelled-k.labelled, k.labelled-labelled) <= labelled {
-		return k
+// without summarises the labels of a target without some of them, and with new ones where too few are left.
+func (k *sortedLabels) without(gone []float64, target int, fresh []Label) *plausible.Labels {
+	labels := &k.values[target]
+	labels.Remove(gone...)
+	defer labels.Add(gone...)
+	if labels.Len() >= max(plausible.Fewest, len(gone)) {
+		return labels.Labels()
 	}
-	c.known = &knownLabels{labelled: labelled}
-	for target := range s.Created.Targets {
-		values := s.valuesOf(target)
-		c.known.counts = append(c.known.counts, len(values))
-		c.known.targets = append(c.known.targets, plausible.Learn(values))
+	added := make([]float64, len(fresh))
+	for i, l := range fresh {
+		added[i] = float64(l.Values[target])
 	}
-	return c.known
+	labels.Add(added...)
+	defer labels.Remove(added...)
+	return labels.Labels()
+}
+
+// replacedBy returns the labels of a target that corrections of rows replace.
+func (s *State) replacedBy(corrections []Label, target int, rows map[int64]bool) (list []float64) {
+	seen := map[int64]bool{}
+	for _, l := range corrections {
+		if !rows[l.Row] || seen[l.Row] || math.IsNaN(float64(l.Values[target])) {
+			continue
+		}
+		if v := s.labelOf(l.Row, target); !math.IsNaN(v) {
+			list, seen[l.Row] = append(list, v), true
+		}
+	}
+	return list
+}
+
+// sortedLabels are the labels of a state. The handle keeps them and exchanges those of rows that something has happened
+// to since, so that telling one label takes hardly longer in a long campaign.
+type sortedLabels struct {
+	of     *State
+	values []plausible.Sorted // of each target
+}
+
+// newSortedLabels returns those of a state before any label, with the targets and settings of another one.
+func newSortedLabels(s *State) *sortedLabels {
+	return &sortedLabels{&State{Created: s.Created, Settings: s.Settings},
+		make([]plausible.Sorted, len(s.Created.Targets))}
+}
+
+// become makes the labels those of another state.
+func (k *sortedLabels) become(s *State) {
+	for row := range s.touched.unlike(k.of.touched) {
+		for target := range k.values {
+			if before, after := k.of.labelOf(row, target), s.labelOf(row, target); before != after {
+				k.values[target].Remove(before)
+				k.values[target].Add(after)
+			}
+		}
+	}
+	k.of = s
+}
+
+// labelOf returns the label of a row that counts, NaN if there is none.
+func (s *State) labelOf(row int64, target int) float64 {
+	if s.Status(row) != StatusLabelled {
+		return math.NaN()
+	}
+	return s.Label(row)[target]
 }
 
 // valuesOf returns the labels of a target.
 func (s *State) valuesOf(target int) []float64 {
 	values := make([]float64, 0, s.settled.Labelled)
-	for row, r := range s.touched.all() {
-		if r.status(s.Now) != StatusLabelled {
-			continue
-		}
-		if v := s.Label(row)[target]; !math.IsNaN(v) {
+	for row := range s.touched.all() {
+		if v := s.labelOf(row, target); !math.IsNaN(v) {
 			values = append(values, v)
 		}
 	}

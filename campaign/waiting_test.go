@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 )
 
@@ -58,12 +58,14 @@ func TestLabelsWait(t *testing.T) {
 	if len(told.Rows) != 2 || !slices.Equal(waitingIDs(told.Waiting), []string{"r051"}) {
 		t.Fatalf("%+v", told)
 	}
-	if w := told.Waiting[0]; w.Target != "y" || w.Value != 30000 || w.Event != told.Seq || w.Person != "ada" || w.Doubt.High < 6 || w.Doubt.High > 1000 {
+	if w := told.Waiting[0]; w.Target != "y" || w.Value != 30000 || w.Event != told.Seq || w.Person != "ada" ||
+		w.Doubt.High < 6 || w.Doubt.High > 1000 {
 		t.Errorf("%+v", w)
 	}
 	now.pass(3 * time.Hour)
 	s := state(t, c)
-	if counts := s.Counts(); counts.Labelled != 41 || counts.Waiting != 1 || counts.Open != 78 || s.Status(51) != campaign.StatusWaiting {
+	if counts := s.Counts(); counts.Labelled != 41 || counts.Waiting != 1 || counts.Open != 78 ||
+		s.Status(51) != campaign.StatusWaiting {
 		t.Errorf("%+v, the row is %s", counts, s.Status(51))
 	}
 	if label := s.Label(51)[0]; !math.IsNaN(label) || len(s.Measurements(51)) != 1 {
@@ -81,7 +83,8 @@ func TestLabelsWait(t *testing.T) {
 		t.Errorf("%d rows: %v", len(batch.Rows), ids(batch))
 	}
 	wrong := (*campaign.TellError)(nil)
-	if _, err := c.Fail(t.Context(), ada, []string{"r051"}, "", false); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "second look") {
+	if _, err := c.Fail(t.Context(), ada, []string{"r051"}, "", false); !errors.As(err, &wrong) ||
+		!strings.Contains(err.Error(), "second look") {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Return(t.Context(), ada, []string{"r051"}, ""); !errors.As(err, &wrong) {
@@ -94,14 +97,16 @@ func TestConfirm(t *testing.T) {
 	c, _ := watched(t, campaign.Settings{})
 	told := tell(t, c, "r050", -9000.0, "r051", 30000.0)
 	confirmed := confirm(t, c, "r051", "r050", "r051")
-	if s := state(t, c); len(confirmed.Rows) != 2 || s.Label(51)[0] != 30000 || s.Counts().Labelled != 42 || len(s.Waiting()) != 0 {
+	if s := state(t, c); len(confirmed.Rows) != 2 || s.Label(51)[0] != 30000 || s.Counts().Labelled != 42 ||
+		len(s.Waiting()) != 0 {
 		t.Errorf("%+v: %+v", confirmed, s.Counts())
 	}
 	if again := confirm(t, c, "r051", "r001"); again.Seq != 0 {
 		t.Errorf("rows of which nothing waits were confirmed: %+v", again)
 	}
 	wrong := (*campaign.TellError)(nil)
-	if _, err := c.Confirm(t.Context(), ada, []string{"r099", "none"}, ""); !errors.As(err, &wrong) || len(wrong.Faults) != 2 {
+	if _, err := c.Confirm(t.Context(), ada, []string{"r099", "none"}, ""); !errors.As(err, &wrong) ||
+		len(wrong.Faults) != 2 {
 		t.Errorf("%v", err)
 	}
 	depends := (*campaign.UndoError)(nil)
@@ -138,7 +143,8 @@ func TestConfirmTwice(t *testing.T) {
 		}
 	}
 	other := (*campaign.RequestError)(nil)
-	if _, err := c.Tell(t.Context(), by("tell"), campaign.Tell{Entries: entries("r050", 5000.0), Accept: true}); !errors.As(err, &other) {
+	if _, err := c.Tell(t.Context(), by("tell"), campaign.Tell{Entries: entries("r050", 5000.0),
+		Accept: true}); !errors.As(err, &other) {
 		t.Errorf("a request with another option counts as the same: %v", err)
 	}
 }
@@ -188,7 +194,8 @@ func TestReplicatesThatWait(t *testing.T) {
 		tell(t, c, "r001", 2.0)
 		s := state(t, c)
 		want := map[bool]float64{false: 1.5, true: 2}[latest] // 1 and 2
-		if s.Label(1)[0] != want || s.Status(1) != campaign.StatusLabelled || s.Noise()[0].Freedom != 1 || s.Counts().Waiting != 0 {
+		if s.Label(1)[0] != want || s.Status(1) != campaign.StatusLabelled || s.Noise()[0].Freedom != 1 ||
+			s.Counts().Waiting != 0 {
 			t.Errorf("latest %v: %v, %s, %v", latest, s.Label(1), s.Status(1), s.Noise())
 		}
 		wantWaiting(t, c, "r001")
@@ -219,12 +226,15 @@ func TestTargetsWaitAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: []campaign.Entry{{ID: "r050", Values: []float64{3, 3000}}, {ID: "r051", Values: []float64{math.NaN(), -3000}}}})
+	told,
+		err := c.Tell(t.Context(), ada, campaign.Tell{Entries: []campaign.Entry{{ID: "r050", Values: []float64{3, 3000}},
+		{ID: "r051", Values: []float64{math.NaN(), -3000}}}})
 	if err != nil || len(told.Waiting) != 2 || told.Waiting[0].Target != "b" {
 		t.Fatalf("%+v, %v", told, err)
 	}
 	s := state(t, c)
-	if label := s.Label(50); label[0] != 3 || !math.IsNaN(label[1]) || s.Status(50) != campaign.StatusLabelled || s.Status(51) != campaign.StatusWaiting {
+	if label := s.Label(50); label[0] != 3 || !math.IsNaN(label[1]) || s.Status(50) != campaign.StatusLabelled ||
+		s.Status(51) != campaign.StatusWaiting {
 		t.Errorf("%v, %s and %s", label, s.Status(50), s.Status(51))
 	}
 	confirm(t, c, "r050")
@@ -257,7 +267,8 @@ func TestWaitingTeachesNothing(t *testing.T) {
 		t.Error("a label that waits changed the model")
 	}
 	confirm(t, c, first.Rows[0].ID)
-	if now := standing(t, c, campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 10*before.Targets[0].Curve.RMSE.Value) {
+	if now := standing(t, c,
+		campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 10*before.Targets[0].Curve.RMSE.Value) {
 		t.Errorf("after the confirmation: %+v", now.Curve)
 	}
 	if next := ask(t, c, campaign.Ask{Rows: 1}); next.Kept {
@@ -301,7 +312,8 @@ func TestFirstLabelsAreComparedWithEachOther(t *testing.T) {
 	}
 }
 
-// TestStandingNamesItsModel: once labels that the model learnt from have changed, a standing says so until the next ask.
+// TestStandingNamesItsModel: once labels that the model learnt from have changed, a standing says so until the next
+// ask.
 func TestStandingNamesItsModel(t *testing.T) {
 	t.Parallel()
 	c, _ := watched(t, campaign.Settings{RandomStart: true})
@@ -313,7 +325,8 @@ func TestStandingNamesItsModel(t *testing.T) {
 	check := func(what string, changed int) {
 		t.Helper()
 		m := standing(t, c, campaign.StopRule{}).Model
-		if m == nil || m.Ask != batch.Ask || m.Trained != batch.Trained || m.Changed != changed || (m.Note() == "") != (changed == 0) {
+		if m == nil || m.Ask != batch.Ask || m.Trained != batch.Trained || m.Changed != changed ||
+			(m.Note() == "") != (changed == 0) {
 			t.Errorf("%s: %+v: %s", what, m, m.Note())
 		}
 	}
@@ -376,7 +389,8 @@ func TestRunAndWhatWaits(t *testing.T) {
 	for _, accept := range []bool{false, true} {
 		c, _ := watched(t, campaign.Settings{Spec: "random"})
 		reported := 0
-		result := runLoop(t, c, campaign.Run{Oracle: oracle, MaxLabels: 60, Accept: accept, Ask: campaign.Ask{Rows: 5}, Report: func(r campaign.Report) { reported += len(r.Doubts) }})
+		result := runLoop(t, c, campaign.Run{Oracle: oracle, MaxLabels: 60, Accept: accept, Ask: campaign.Ask{Rows: 5},
+			Report: func(r campaign.Report) { reported += len(r.Doubts) }})
 		counts := state(t, c).Counts()
 		if result.Told != 20 || result.End != campaign.EndEnough || counts.Labelled+counts.Waiting != 60 {
 			t.Errorf("accept %v: %+v, %+v", accept, result, counts)
@@ -418,13 +432,14 @@ func TestUnlikely(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := state(t, c)
-	if got := s.Unlikely(); len(s.Waiting()) != 0 || !slices.Equal(waitingIDs(got), []string{"r017"}) || got[0].Value != 30000 {
+	if got := s.Unlikely(); len(s.Waiting()) != 0 || !slices.Equal(waitingIDs(got), []string{"r017"}) ||
+		got[0].Value != 30000 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestFirstModelNamesSlips: the first ask with a network names labels of the start that it finds far off; the next does not. A
-// Gaussian process is fitted without them, and one warning says both.
+// TestFirstModelNamesSlips: the first ask with a network names labels of the start that it finds far off; the next does
+// not. A Gaussian process is fitted without them, and one warning says both.
 func TestFirstModelNamesSlips(t *testing.T) {
 	t.Parallel()
 	table := pool(0, 80)
@@ -449,14 +464,15 @@ func TestFirstModelNamesSlips(t *testing.T) {
 	} {
 		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 			Table: mustTable(append(table.Columns(), y)...), IDColumn: "name", Targets: []string{"y"}, By: ada,
-			Settings: campaign.Settings{Choices: nextbatch.Choices{Learner: kind}},
+			Settings: campaign.Settings{Choices: fitted.Choices{Learner: kind}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for number, text := range want {
 			got := ask(t, c, campaign.Ask{Rows: 4})
-			named := slices.DeleteFunc(slices.Clone(got.Result.Warnings), func(w string) bool { return !strings.Contains(w, "r017") })
+			named := slices.DeleteFunc(slices.Clone(got.Result.Warnings),
+				func(w string) bool { return !strings.Contains(w, "r017") })
 			if text == "" && len(named) > 0 || text != "" && (len(named) != 1 || !strings.Contains(named[0], text)) {
 				t.Errorf("%s, ask %d: %q", kind, number, got.Result.Warnings)
 			}

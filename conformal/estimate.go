@@ -53,7 +53,8 @@ const (
 func EstimateRMSE(errors []float64) (RMSEEstimate, error) {
 	n := len(errors)
 	if n < LeastErrors {
-		return RMSEEstimate{}, fmt.Errorf("an interval for the RMSE needs errors on %d random rows; there are %d", LeastErrors, n)
+		return RMSEEstimate{},
+			fmt.Errorf("an interval for the RMSE needs errors on %d random rows; there are %d", LeastErrors, n)
 	}
 	squares := make([]float64, n)
 	for i, e := range errors {

@@ -24,7 +24,8 @@ func TestRMSEIntervalHolds(t *testing.T) {
 		rmse float64
 	}{
 		{"normal", normal, 1},
-		{"double exponential", func() float64 { return math.Log(1-stream.Float64()) * float64(1-2*stream.IntN(2)) }, math.Sqrt2},
+		{"double exponential", func() float64 { return math.Log(1-stream.Float64()) * float64(1-2*stream.IntN(2)) },
+			math.Sqrt2},
 		{"Student", func() float64 {
 			sum := 0.0
 			for range 5 {

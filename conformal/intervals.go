@@ -51,8 +51,8 @@ type Intervals struct {
 	Folds   int     `json:"folds"`   // of cross-fitting; 0 where the held-out rows are the validation rows
 	Floor   float64 `json:"floor"`   // β; 0 for intervals of constant length
 	Typical float64 `json:"typical"` // t: root mean square of the predicted deviations, in the units of the labels
-	// Random is how many of the rows were drawn at random, and count more than the others; 0 means that all count alike, or as
-	// many rows of the pool as they stand for.
+	// Random is how many of the rows were drawn at random, and count more than the others; 0 means that all count alike,
+	// or as many rows of the pool as they stand for.
 	Random int `json:"random,omitempty"`
 	// Outside is how many of the rows some models of a blend did not hold out, so that the others judge them.
 	Outside int `json:"outside,omitempty"`

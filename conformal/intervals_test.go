@@ -21,16 +21,21 @@ func held(n int, size func(relative, normal float64) float64) []Outcome {
 
 func TestChooseFloor(t *testing.T) {
 	t.Parallel()
-	if floor, constant, adaptive := chooseFloor(held(200, func(r, z float64) float64 { return r * z })); floor != floors[0] || !(adaptive < 0.9*constant) {
+	if floor, constant,
+		adaptive := chooseFloor(held(200, func(r, z float64) float64 { return r * z })); floor != floors[0] ||
+		!(adaptive < 0.9*constant) {
 		t.Errorf("errors in proportion to the deviation: floor %v, scores %v and %v", floor, constant, adaptive)
 	}
-	if floor, constant, adaptive := chooseFloor(held(200, func(_, z float64) float64 { return z })); floor != constantLength || !(adaptive > constant) {
+	if floor, constant,
+		adaptive := chooseFloor(held(200, func(_, z float64) float64 { return z })); floor != constantLength ||
+		!(adaptive > constant) {
 		t.Errorf("errors of one size: floor %v, scores %v and %v", floor, constant, adaptive)
 	}
 	if floor, _, _ := chooseFloor(held(200, func(r, z float64) float64 { return z / r })); floor != constantLength {
 		t.Errorf("errors that fall with the deviation: floor %v", floor)
 	}
-	if floor, constant, adaptive := chooseFloor(held(10, func(r, z float64) float64 { return r * z })); floor != 0 || constant != 0 || adaptive != 0 {
+	if floor, constant, adaptive := chooseFloor(held(10, func(r, z float64) float64 { return r * z })); floor != 0 ||
+		constant != 0 || adaptive != 0 {
 		t.Errorf("ten rows: floor %v, scores %v and %v", floor, constant, adaptive)
 	}
 }

@@ -51,11 +51,12 @@ func Radius(errors []float64, coverage float64) (float64, error) {
 	return errors[k-1], nil
 }
 
-// WeightedRadius is Radius where error i stands for weights[i] rows like those to come, one on average (Tibshirani, Foygel
-// Barber, Candès and Ramdas 2019). A quantile is then the first error up to which the weights sum to the coverage of all, with
-// a weight of 1 for the new row. Since a few rows with large weights decide it, the radius is the geometric mean of four quantiles,
-// at a coverage of 0.9 those with 7, 10, 13 and 16 % of misses. Rows that a method picked are harder than those to come whatever their weights, so
-// that the mean does not cover too few (docs/intervals.md). Nil weights are all 1, and Radius serves.
+// WeightedRadius is Radius where error i stands for weights[i] rows like those to come, one on average (Tibshirani,
+// Foygel Barber, Candès and Ramdas 2019). A quantile is then the first error up to which the weights sum to the
+// coverage of all, with a weight of 1 for the new row. Since a few rows with large weights decide it, the radius is the
+// geometric mean of four quantiles, at a coverage of 0.9 those with 7, 10, 13 and 16 % of misses. Rows that a method
+// picked are harder than those to come whatever their weights, so that the mean does not cover too few
+// (docs/intervals.md). Nil weights are all 1, and Radius serves.
 func WeightedRadius(errors, weights []float64, coverage float64) (float64, error) {
 	r, err := Radius(errors, coverage)
 	if weights == nil || err != nil {

@@ -8,7 +8,8 @@ import (
 // Concat returns a table with the rows of all tables, in order. It has the
 // named columns, which every table must have; a categorical column gets the
 // levels of all tables. It is an error if a column is numeric in one table and
-// not in another, unless all its values are missing there.
+// not in another, unless all its values are missing there. Numbers are taken as they are; InUnit brings
+// them to one unit.
 func Concat(names []string, tables ...*Table) (*Table, error) {
 	columns := make([]Column, len(names))
 	for i, name := range names {
@@ -68,8 +69,15 @@ func concatColumns(name string, parts []Column) (Column, error) {
 func concatNumbers(name string, parts []Column) (Column, error) {
 	all := NewNumeric(name)
 	for _, c := range parts {
-		if numbers, ok := c.(*Numeric); ok && numbers.fromSingle {
+		numbers, ok := c.(*Numeric)
+		if !ok {
+			continue
+		}
+		if numbers.fromSingle {
 			all.FromSingle()
+		}
+		if all.unit.Name == "" {
+			all.unit = numbers.blank().unit
 		}
 	}
 	return all, appendAll(all, parts, func(c Column, row int) {

@@ -122,14 +122,16 @@ func TestPrepareFarFromZero(t *testing.T) {
 
 // TestCentre: the centre of a matrix is one of its numbers, whatever else is not finite.
 func TestCentre(t *testing.T) {
-	x := matrix.View(4, 2, []float64{1e12 + 0.25, math.NaN(), 1e12 + 0.5, math.Inf(1), 1e12, math.NaN(), 1e12 + 3, math.NaN()})
+	x := matrix.View(4, 2, []float64{1e12 + 0.25, math.NaN(), 1e12 + 0.5, math.Inf(1), 1e12,
+		math.NaN(), 1e12 + 3, math.NaN()})
 	centres := Centres(x)
 	if !slices.Equal(centres, []float64{1e12 + 0.5, 0}) {
 		t.Fatalf("centres %v", centres)
 	}
 	rows := matrix.New[float32](4, 2)
 	Centre(rows, x, centres)
-	if got := []float32{rows.At(0, 0), rows.At(1, 0), rows.At(2, 0), rows.At(3, 0)}; !slices.Equal(got, []float32{-0.25, 0, -0.5, 2.5}) {
+	if got := []float32{rows.At(0, 0), rows.At(1, 0), rows.At(2, 0), rows.At(3, 0)}; !slices.Equal(got,
+		[]float32{-0.25, 0, -0.5, 2.5}) {
 		t.Errorf("rows %v", got)
 	}
 	Centre(rows, x, nil)
@@ -201,7 +203,8 @@ func TestCoarse(t *testing.T) {
 
 // TestConstantByRounding: a column that is dropped because its numbers became one says so.
 func TestConstantByRounding(t *testing.T) {
-	for v, want := range map[float64]string{7: "has a single value", 1e18: "has a single value in float64, where numbers so large differ by at least 1.3e+02; if they did differ, subtract an offset before the column is saved"} {
+	for v, want := range map[float64]string{7: "has a single value",
+		1e18: "has a single value in float64, where numbers so large differ by at least 1.3e+02; if they did differ, subtract an offset before the column is saved"} {
 		table, err := NewTable(NewNumeric("a", v, v, v))
 		if err != nil {
 			t.Fatal(err)

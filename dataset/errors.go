@@ -23,7 +23,8 @@ func (e *ColumnError) Error() string {
 	return fmt.Sprintf("column %q, row %d (from 0): %s", e.Column, e.Row, e.Problem)
 }
 
-// Placed returns an error about a column of a table, or several that are joined, that says where in its file the row is.
+// Placed returns an error about a column of a table, or several that are joined, that says where in its file the row
+// is.
 func (t *Table) Placed(err error, id string) error {
 	if joined, several := err.(interface{ Unwrap() []error }); several {
 		for _, err := range joined.Unwrap() {

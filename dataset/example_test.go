@@ -65,7 +65,8 @@ func ExamplePrepare() {
 	for _, code := range []int32{0, 1, 2, 1} {
 		color.Append(code)
 	}
-	paints, err := dataset.NewTable(dataset.NewNumeric("weight", 1.5, 2, math.NaN(), 3), color, dataset.NewNumeric("price", 10, 12, 9, 20))
+	paints, err := dataset.NewTable(dataset.NewNumeric("weight", 1.5, 2, math.NaN(), 3), color,
+		dataset.NewNumeric("price", 10, 12, 9, 20))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -26,7 +26,8 @@ func growColumns(t *testing.T, store *rowfile.Store, rows int) []grown {
 		made[k] = []Column{counts[k], reals[k], levels[k], texts[k]}
 	}
 	for row := range rows {
-		count, real, level, text := float64(random.IntN(100)), random.NormFloat64(), random.IntN(40), strconv.Itoa(random.IntN(1<<random.IntN(30)))
+		count, real, level, text := float64(random.IntN(100)), random.NormFloat64(), random.IntN(40),
+			strconv.Itoa(random.IntN(1<<random.IntN(30)))
 		if row == rows-100 {
 			count = 1<<30 + 1 // which float32 does not hold
 		}

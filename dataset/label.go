@@ -46,7 +46,8 @@ func (g Target) Labels(t *Table) ([]float64, error) {
 		}
 	}
 	if others != nil {
-		wrong.Problem += fmt.Sprintf("; so %s: %s", words.Count(len(others), "is that of another row", "are those of other rows"), strings.Join(t.Places(others, ""), ", "))
+		wrong.Problem += fmt.Sprintf("; so %s: %s", words.Count(len(others), "is that of another row",
+			"are those of other rows"), strings.Join(t.Places(others, ""), ", "))
 	}
 	if wrong != nil {
 		return nil, wrong
@@ -167,9 +168,10 @@ func mustMatchLabels[T matrix.Float](op string, dst, src []T) {
 // fewestForRange is how many labels tell what is ordinary.
 const fewestForRange = 20
 
-// OrdinaryLabels returns the lowest and the highest of the labels that are no farther beyond the middle four fifths of them than
-// reach times the range of these. Labels outside may be mistakes that would set the scale of all others. Limits are infinite
-// where there are too few labels to tell, or the middle ones are all equal. A label that is missing is NaN.
+// OrdinaryLabels returns the lowest and the highest of the labels that are no farther beyond the middle four fifths of
+// them than reach times the range of these. Labels outside may be mistakes that would set the scale of all others.
+// Limits are infinite where there are too few labels to tell, or the middle ones are all equal. A label that is missing
+// is NaN.
 func OrdinaryLabels(labels []float64, reach float64) (low, high float64) {
 	sorted := slices.DeleteFunc(slices.Clone(labels), math.IsNaN)
 	slices.Sort(sorted)

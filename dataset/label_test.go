@@ -7,7 +7,8 @@ import (
 
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	full := table(t, NewNumeric("a", 1, 8, 5), NewNumeric("b", 4, 2, math.NaN()), NewNumeric("c", 2, 4, 1), NewNumeric("d", 100, 6, 1))
+	full := table(t, NewNumeric("a", 1, 8, 5), NewNumeric("b", 4, 2, math.NaN()), NewNumeric("c", 2, 4, 1),
+		NewNumeric("d", 100, 6, 1))
 	for _, test := range []struct {
 		target Target
 		want   []float64
@@ -30,7 +31,8 @@ func TestLabels(t *testing.T) {
 
 func TestLabelsRefuse(t *testing.T) {
 	t.Parallel()
-	full := table(t, NewNumeric("a", 1, 0), NewNumeric("b", 1, math.Inf(-1)), NewNumeric("c", 1, math.Inf(1)), NewText("t", "x", "y"))
+	full := table(t, NewNumeric("a", 1, 0), NewNumeric("b", 1, math.Inf(-1)), NewNumeric("c", 1, math.Inf(1)),
+		NewText("t", "x", "y"))
 	for want, target := range map[string]Target{
 		`no target column is named`:                                {},
 		`column "t" is text, not numeric`:                          {Columns: []string{"t"}},

@@ -1,19 +1,27 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Filled is labels that come back for rows of a table.
 type Filled struct {
 	Rows   []int     // of the table, that had no label
 	Labels []float64 // of each of them
-	Known  int       // labels that the table has already, with the same value
+	From   []int     // the rows of the filled table with these labels
+	Sides  []int8    // of each of them: -1 where the true label lies below it, 1 above, 0 where it is the true one
+	Known  int       // labels that the table has already, with the same value, or that an identical row of filled has
 	Empty  int       // rows that still have no label
+	Unit   string    // of the labels, if their cells say one; it is that of the table's labels, if there are any
+	Said   []string  // what was converted
 
 	// Text spells a label in a column of text; nil means in its shortest form.
 	Text func(label float64) string
@@ -22,9 +30,9 @@ type Filled struct {
 // Fill finds the rows of a table that the rows of another one, filled in by hand, are
 // the labels of. Rows belong together by the id column or, if id is empty, by the column
 // number, which holds rows of the table, from 0. All other columns that both tables have
-// must agree, except for others, which are further target columns. An error joins a *ColumnError for each row of filled that is
-// wrong: an id that is missing, unknown or repeated, another value of an input, a label that is not finite, or another label
-// than the table has.
+// must agree as SameCell tells, except for others, which are further target columns. Identical rows of filled count
+// once. An error joins a *ColumnError for each row of filled that is wrong: an id that is missing, unknown or repeated,
+// another value of an input, a label that is not finite, or another label than the table has.
 func Fill(table, filled *Table, id, number, target string, others ...string) (Filled, error) {
 	f := filling{table: table, filled: filled, target: target, others: others}
 	find, err := f.finder(id, number)
@@ -43,7 +51,9 @@ func FillRows(table, filled *Table, at []int, id, target string, others ...strin
 // fill takes the labels of all rows, which find finds in the table.
 func (f *filling) fill(find func(row int) (int, error), id, number string) (Filled, error) {
 	filled, target := f.filled, f.target
-	f.shared(id, number)
+	if err := f.shared(id, number); err != nil {
+		return Filled{}, err
+	}
 	labels, err := filled.Numeric(target)
 	if err != nil {
 		return Filled{}, err
@@ -52,13 +62,31 @@ func (f *filling) fill(find func(row int) (int, error), id, number string) (Fill
 		result Filled
 		wrong  []error
 	)
+	if there, err := f.table.Numeric(target); err == nil && !allMissing(there) {
+		in, said, err := InUnit(labels, there.Unit().Name)
+		if err != nil {
+			return Filled{}, err
+		}
+		if labels.Unit().Name != "" && said != "" {
+			result.Said = append(result.Said, said)
+		}
+		labels = in.(*Numeric)
+	}
+	result.Unit = labels.unit.Name
+	again := filled.repeats(cmp.Or(id, number))
 	for row := range filled.Rows() {
+		if again[row] {
+			if !labels.Missing(row) {
+				result.Known++
+			}
+			continue
+		}
 		at, err := find(row)
 		if err == nil {
 			err = f.compare(row, at)
 		}
 		if err == nil {
-			err = f.take(&result, row, at, labels.Float(row))
+			err = f.take(&result, row, at, labels.Float(row), filled.Side(target, row))
 		}
 		if err != nil {
 			wrong = append(wrong, err)
@@ -70,21 +98,48 @@ func (f *filling) fill(find func(row int) (int, error), id, number string) (Fill
 	return result, nil
 }
 
+// repeats returns the rows that are identical to one before them. Only those with the same value of a key are compared.
+func (t *Table) repeats(key string) map[int]bool {
+	keys, err := t.Column(key)
+	if err != nil {
+		return nil
+	}
+	rows := map[string]int{}
+	for row := range t.Rows() {
+		rows[keys.Format(row)]++
+	}
+	seen, again := map[string]bool{}, map[int]bool{}
+	for row := range t.Rows() {
+		if rows[keys.Format(row)] == 1 {
+			continue
+		}
+		var text strings.Builder
+		for _, c := range t.columns {
+			fmt.Fprintf(&text, "%q,", c.Format(row))
+		}
+		again[row] = seen[text.String()]
+		seen[text.String()] = true
+	}
+	return again
+}
+
 // take adds the label of a row of filled, which is that of a row of the table.
-func (f *filling) take(result *Filled, row, at int, label float64) error {
-	known := f.known(at)
+func (f *filling) take(result *Filled, row, at int, label float64, side int8) error {
+	known, knownSide := f.known(at), f.table.Side(f.target, at)
 	switch {
 	case math.IsNaN(label):
 		result.Empty++
 	case math.IsInf(label, 0):
 		return &ColumnError{Column: f.target, Row: row, Problem: "a label must be finite; correct it, or leave it empty"}
 	case math.IsNaN(known):
-		result.Rows, result.Labels = append(result.Rows, at), append(result.Labels, label)
-	case known == label:
+		result.Rows, result.From = append(result.Rows, at), append(result.From, row)
+		result.Labels, result.Sides = append(result.Labels, label), append(result.Sides, side)
+	case SameNumber(label, known) && side == knownSide:
 		result.Known++
 	default:
 		return &ColumnError{Column: f.target, Row: row,
-			Problem: fmt.Sprintf("the label is %s, but the table has %s in %s; write the right one in both files", formatFloat(label), formatFloat(known), f.table.Place(at, ""))}
+			Problem: fmt.Sprintf("the label is %s, but the table has %s in %s; write the right one in both files",
+				Spell(label, side), Spell(known, knownSide), f.table.Place(at, ""))}
 	}
 	return nil
 }
@@ -151,50 +206,60 @@ func (f *filling) byNumber(column string) (func(row int) (int, error), error) {
 	return func(row int) (int, error) {
 		v := numbers.Float(row)
 		if !(v >= 0) || v != math.Trunc(v) || v >= float64(f.table.Rows()) {
-			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table has no row %q; it has rows 0 to %d; correct the number, or delete the row", numbers.Format(row), f.table.Rows()-1)}
+			return 0,
+				&ColumnError{Column: column, Row: row,
+					Problem: fmt.Sprintf("the table has no row %q; it has rows 0 to %d; correct the number, or delete the row",
+						numbers.Format(row), f.table.Rows()-1)}
 		}
 		if first, twice := seen[int(v)]; twice {
-			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("row %d of the table is also that of %s; delete one of the two rows", int(v), f.filled.Place(first, ""))}
+			return 0,
+				&ColumnError{Column: column, Row: row,
+					Problem: fmt.Sprintf("row %d of the table is also that of %s; delete one of the two rows", int(v),
+						f.filled.Place(first, ""))}
 		}
 		seen[int(v)] = row
 		return int(v), nil
 	}, nil
 }
 
-// shared finds the columns that must agree.
-func (f *filling) shared(id, number string) {
+// shared finds the columns that must agree, in the units of the table where cells say theirs.
+func (f *filling) shared(id, number string) error {
 	for _, c := range f.filled.Columns() {
 		name := c.Name()
-		if name == f.target || slices.Contains(f.others, name) || name == id || id == "" && name == number {
+		if f.isLabel(name) || name == id || id == "" && name == number {
 			continue
 		}
-		if other, err := f.table.Column(name); err == nil {
-			f.pairs = append(f.pairs, [2]Column{c, other})
+		other, err := f.table.Column(name)
+		if err != nil {
+			continue
 		}
+		if unitOf(c).Name != "" && other.Kind() == KindNumeric {
+			if c, _, err = InUnit(c, unitOf(other).Name); err != nil {
+				return err
+			}
+		}
+		f.pairs = append(f.pairs, [2]Column{c, other})
 	}
+	return nil
+}
+
+// isLabel reports whether a column is that of a target, or of its marks.
+func (f *filling) isLabel(name string) bool {
+	is := func(target string) bool { return name == target || name == CensoredColumn(target) }
+	return is(f.target) || slices.ContainsFunc(f.others, is)
 }
 
 // compare rejects a row that differs from that of the table.
 func (f *filling) compare(row, at int) error {
 	for _, pair := range f.pairs {
-		if !sameValue(pair[0], row, pair[1], at) {
+		if !SameCell(pair[0].Format(row), pair[1].Format(at)) {
 			return &ColumnError{Column: pair[0].Name(), Row: row,
-				Problem: fmt.Sprintf("the value is %q, but the table has %q in %s; write the right one in both files, or delete the column here", pair[0].Format(row), pair[1].Format(at), f.table.Place(at, ""))}
+				Problem: fmt.Sprintf(
+					"the value is %q, but the table has %q in %s; write the right one in both files, or delete the column here",
+					pair[0].Format(row), pair[1].Format(at), f.table.Place(at, ""))}
 		}
 	}
 	return nil
-}
-
-// sameValue compares values of columns whose kinds may have been guessed differently:
-// as numbers if both are numbers.
-func sameValue(a Column, row int, b Column, at int) bool {
-	x, y := a.Format(row), b.Format(at)
-	if x == y {
-		return true
-	}
-	v, errV := strconv.ParseFloat(x, 64)
-	w, errW := strconv.ParseFloat(y, 64)
-	return errV == nil && errW == nil && v == w
 }
 
 // known returns the label that the table has, NaN if it has none.
@@ -207,16 +272,19 @@ func (f *filling) known(row int) float64 {
 }
 
 // Into returns the table with the labels in the target column, which comes last if it
-// is new. A column of text gets them as text.
+// is new. A column of text gets them as text, such as <0.5 where they are limits; those of a column of numbers are
+// marked in one of their own.
 func (f Filled) Into(table *Table, target string) *Table {
-	labels := make(map[int]float64, len(f.Rows))
+	labels, sides := make(map[int]float64, len(f.Rows)), map[int]int8{}
 	for i, row := range f.Rows {
-		labels[row] = f.Labels[i]
+		if labels[row] = f.Labels[i]; f.Sides[i] != 0 {
+			sides[row] = f.Sides[i]
+		}
 	}
 	columns, found := make([]Column, 0, len(table.columns)+1), false
 	for _, c := range table.columns {
 		if c.Name() == target {
-			c, found = f.withLabels(c, labels), true
+			c, found = f.withLabels(c, labels, sides), true
 		}
 		columns = append(columns, c)
 	}
@@ -225,18 +293,70 @@ func (f Filled) Into(table *Table, target string) *Table {
 		for range table.rows {
 			empty.Append(math.NaN())
 		}
-		columns = append(columns, f.withLabels(empty, labels))
+		columns = append(columns, f.withLabels(empty, labels, sides))
+	}
+	into := table.with(columns, table.rows)
+	if into.columns[into.index[target]].Kind() != KindNumeric {
+		return into
+	}
+	return into.withSides(target, sides)
+}
+
+// WithCells returns the table with other values in some rows of a column. A column that cannot have one of them becomes
+// text.
+func WithCells(table *Table, name string, cells map[int]string) *Table {
+	columns := slices.Clone(table.columns)
+	for i, c := range columns {
+		if c.Name() == name {
+			columns[i] = withCells(c, cells)
+		}
 	}
 	return table.with(columns, table.rows)
 }
 
-func (f Filled) withLabels(c Column, labels map[int]float64) Column {
+func withCells(c Column, cells map[int]string) Column {
+	numbers, isNumeric := c.(*Numeric)
+	text := NewText(c.Name())
+	changed := NewNumeric(c.Name())
+	if isNumeric {
+		changed = numbers.blank()
+	}
+	for row := range c.Len() {
+		cell, filled := cells[row]
+		if !filled {
+			cell = c.Format(row)
+		}
+		text.Append([]byte(cell))
+		v, err := strconv.ParseFloat(cell, 64)
+		switch {
+		case !isNumeric:
+		case !filled:
+			changed.Append(numbers.Float(row))
+		case err != nil && cell != "":
+			isNumeric = false
+		case err != nil:
+			changed.Append(math.NaN())
+		default:
+			changed.Append(v)
+		}
+	}
+	if isNumeric {
+		return changed
+	}
+	return text
+}
+
+func (f Filled) withLabels(c Column, labels map[int]float64, sides map[int]int8) Column {
 	spell := f.Text
 	if spell == nil {
 		spell = formatFloat
 	}
 	numbers, isNumeric := c.(*Numeric)
 	text, changed := NewText(c.Name()), NewNumeric(c.Name())
+	if isNumeric {
+		changed = numbers.blank()
+		changed.unit.Name = cmp.Or(changed.unit.Name, f.Unit)
+	}
 	for row := range c.Len() {
 		v, filled := labels[row]
 		switch {
@@ -245,7 +365,7 @@ func (f Filled) withLabels(c Column, labels map[int]float64) Column {
 		case isNumeric:
 			changed.Append(numbers.Float(row))
 		case filled:
-			text.Append([]byte(spell(v)))
+			text.Append([]byte(words.Sign(sides[row]) + spell(v)))
 		default:
 			text.Append([]byte(c.Format(row)))
 		}

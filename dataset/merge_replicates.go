@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// Room is what the replicates of a batch need in a table: a row for each measurement that has a label. Further rows are copies
-// of the row with the same id.
+// Room is what the replicates of a batch need in a table: a row for each measurement that has a label. Further rows are
+// copies of the row with the same id.
 type Room struct {
 	At     []int // the row of the table for each row of the batch
 	Copies []int // rows of the table to append, without their labels
 }
 
-// MakeRoom finds the rows of a table for the rows of a batch in which an id may have several lines: its measurements, which
-// the column replicate numbers from 1. A line belongs to the row with the same id that has its labels already, otherwise
-// to one that has none, otherwise to a copy. Rows that were measured before the batch, by its
-// numbers, are left alone. An error joins a *ColumnError for each row that is wrong, as with Fill.
+// MakeRoom finds the rows of a table for the rows of a batch in which an id may have several lines: its measurements,
+// which the column replicate numbers from 1. A line belongs to the row with the same id that has its labels already,
+// otherwise to one that has none, otherwise to a copy. Rows that were measured before the batch, by its numbers, are
+// left alone. An error joins a *ColumnError for each row that is wrong, as with Fill.
 func MakeRoom(table, filled *Table, id, replicate string, targets ...string) (Room, error) {
 	m := roomMaker{table: table, filled: filled, id: id, targets: targets, room: Room{At: make([]int, filled.Rows())}}
 	numbers, err := filled.Numeric(replicate)
@@ -33,8 +33,11 @@ func MakeRoom(table, filled *Table, id, replicate string, targets ...string) (Ro
 	if err != nil {
 		return Room{}, err
 	}
-	lines, rows := map[string][]int{}, map[string][]int{}
+	lines, rows, again := map[string][]int{}, map[string][]int{}, filled.repeats(id)
 	for row := range filled.Rows() {
+		if again[row] {
+			continue
+		}
 		lines[ids.Format(row)] = append(lines[ids.Format(row)], row)
 	}
 	for row := range table.Rows() {
@@ -75,7 +78,8 @@ func (m *roomMaker) assign(name string, lines, rows []int, numbers *Numeric) {
 		case !(number >= 1) || number != math.Trunc(number):
 			m.refuse(numbers.Name(), line, "the number of a replicate must be 1, 2 and so on")
 		case twice:
-			m.refuse(numbers.Name(), line, "%s has the same id, %q, and the same number; delete one of the two rows", m.filled.Place(before, ""), name)
+			m.refuse(numbers.Name(), line, "%s has the same id, %q, and the same number; delete one of the two rows",
+				m.filled.Place(before, ""), name)
 		}
 		seen[number], first = line, min(first, number)
 	}
@@ -88,7 +92,8 @@ func (m *roomMaker) assign(name string, lines, rows []int, numbers *Numeric) {
 	lines = m.known(lines, &labelled, rows[0])
 	if len(lines) > 0 && measured+len(lines) > len(seen) {
 		line := lines[0]
-		m.refuse(m.targets[0], line, "the label is %s, but the table has %s in %s; write the right one in both files or, if this is a further measurement, a higher number into %s",
+		m.refuse(m.targets[0], line,
+			"the label is %s, but the table has %s in %s; write the right one in both files or, if this is a further measurement, a higher number into %s",
 			m.labels(m.filled, line), m.labels(m.table, labelled[0]), m.table.Place(labelled[0], ""), numbers.Name())
 		return
 	}
@@ -114,8 +119,8 @@ func (m *roomMaker) split(rows []int) (labelled, free []int) {
 	return labelled, free
 }
 
-// known finds the lines whose labels the table has, whose rows it takes out of labelled, and returns the others that have labels. A
-// line without one belongs to any row of the id.
+// known finds the lines whose labels the table has, whose rows it takes out of labelled, and returns the others that
+// have labels. A line without one belongs to any row of the id.
 func (m *roomMaker) known(lines []int, labelled *[]int, row int) (others []int) {
 	for _, line := range lines {
 		if !m.hasLabel(m.filled, line) {
@@ -140,7 +145,7 @@ func (m *roomMaker) agree(line, row int) (some bool) {
 		if math.IsNaN(a) || math.IsNaN(b) {
 			continue
 		}
-		if a != b {
+		if !SameNumber(a, b) || m.filled.Side(target, line) != m.table.Side(target, row) {
 			return false
 		}
 		some = true
@@ -159,7 +164,7 @@ func (m *roomMaker) labels(t *Table, row int) (text string) {
 			if text != "" {
 				text += ", "
 			}
-			text += formatFloat(v)
+			text += Spell(v, t.Side(target, row))
 		}
 	}
 	return text
@@ -187,7 +192,7 @@ func (r Room) With(t *Table, targets ...string) *Table {
 	columns := make([]Column, len(t.columns))
 	for i, c := range t.columns {
 		columns[i] = c.Select(rows)
-		if slices.Contains(targets, c.Name()) {
+		if f := (filling{others: targets}); f.isLabel(c.Name()) {
 			columns[i] = cleared(columns[i], t.rows)
 		}
 	}
@@ -198,6 +203,9 @@ func (r Room) With(t *Table, targets ...string) *Table {
 func cleared(c Column, from int) Column {
 	numbers, isNumeric := c.(*Numeric)
 	text, changed := NewText(c.Name()), NewNumeric(c.Name())
+	if isNumeric {
+		changed = numbers.blank()
+	}
 	for row := range c.Len() {
 		switch {
 		case isNumeric && row < from:
@@ -216,8 +224,8 @@ func cleared(c Column, from int) Column {
 	return text
 }
 
-// Kept returns the rows of a table with copies that are worth keeping: of the rows that got copies and of the copies, those with a label
-// in one of the columns, or the first if none has one.
+// Kept returns the rows of a table with copies that are worth keeping: of the rows that got copies and of the copies,
+// those with a label in one of the columns, or the first if none has one.
 func (r Room) Kept(t *Table, targets ...string) (rows []int) {
 	m := roomMaker{targets: targets}
 	before := t.rows - len(r.Copies)

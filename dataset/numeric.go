@@ -18,6 +18,7 @@ type Numeric struct {
 	inFile   *rowfile.Store // see MoveTo
 
 	fromSingle bool // see FromSingle
+	unit       Unit // see SetUnit
 }
 
 // NewNumeric returns a column of the given values.
@@ -39,6 +40,11 @@ func (c *Numeric) Append(v float64) {
 		c.toDouble()
 	}
 	c.double.append(v)
+}
+
+// blank returns a column without rows for numbers like those of c.
+func (c *Numeric) blank() *Numeric {
+	return &Numeric{name: c.name, fromSingle: c.fromSingle, unit: Unit{Name: c.unit.Name, Row: -1, Mixed: c.unit.Mixed}}
 }
 
 // toDouble widens all numbers. Those in a file stay there, as far as they find space; the next
@@ -140,8 +146,7 @@ func (c *Numeric) Format(row int) string {
 }
 
 func (c *Numeric) Select(rows []int) Column {
-	s := NewNumeric(c.name)
-	s.fromSingle = c.fromSingle
+	s := c.blank()
 	for _, row := range rows {
 		s.Append(c.Float(row))
 	}

@@ -25,6 +25,8 @@ type OneHot struct {
 	MissingColumns bool
 	// Text names categorical columns that are not encoded, as those of text are not.
 	Text []string
+	// Ordered are categorical columns whose levels have an order, with all levels, the lowest first.
+	Ordered map[string][]string
 }
 
 // Encoder turns the columns of a table into features. FitEncoder returns one;
@@ -39,6 +41,9 @@ type Encoder struct {
 	// features are rounded: float32 loses the digits of numbers far from zero. Nil subtracts
 	// nothing, as encoders of earlier versions do, and those of networks from elsewhere.
 	Centres []float64 `json:",omitempty"`
+
+	// Units are those of numeric columns whose cells say them. HeaderUnit has those of names.
+	Units map[string]string `json:",omitempty"`
 
 	// Times are columns of dates and times, whose features follow those of the
 	// categories.
@@ -59,9 +64,12 @@ type Encoder struct {
 // Category is a one-hot encoded column: one feature per level, or for two
 // levels a single feature, which is 1 for the second.
 type Category struct {
-	Column  string
-	Levels  []string
-	Missing bool `json:",omitempty"` // a feature, after those of the levels, is 1 where the value is missing
+	Column string
+	Levels []string
+	// Order lists three levels or more, the lowest first, if they have an order. Then a feature after those of the levels
+	// is the place of the value in it, from 0 to 1, and 0.5 where the value is missing, or has no place.
+	Order   []string `json:",omitempty"`
+	Missing bool     `json:",omitempty"` // a feature, the last, is 1 where the value is missing
 }
 
 // DroppedInput is a column without features, and the reason.
@@ -76,10 +84,14 @@ func (c Category) features() []string {
 
 // width is the number of features, of which the last may mark missing values.
 func (c Category) width() int {
-	if c.Missing {
-		return len(c.features()) + 1
+	width := len(c.features())
+	if c.Order != nil {
+		width++
 	}
-	return len(c.features())
+	if c.Missing {
+		width++
+	}
+	return width
 }
 
 const hasSingleValue = "has a single value"
@@ -103,6 +115,7 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 				e.drop(c, c.singleValue())
 			} else {
 				e.Numeric = append(e.Numeric, c.Name())
+				e.keepUnit(c)
 			}
 		case *Categorical:
 			switch {
@@ -111,7 +124,7 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 			case c.constant():
 				e.drop(c, hasSingleValue)
 			default:
-				categories = append(categories, categoryOf(c))
+				categories = append(categories, categoryOf(c, rule.Ordered[c.Name()]))
 			}
 		}
 	}
@@ -119,12 +132,29 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 	return e
 }
 
+// keepUnit remembers the unit of a column that is not in its name.
+func (e *Encoder) keepUnit(c *Numeric) {
+	if c.unit.Name == "" {
+		return
+	}
+	if e.Units == nil {
+		e.Units = map[string]string{}
+	}
+	e.Units[c.Name()] = c.unit.Name
+}
+
+// Unit returns the unit of a numeric column; empty if it has none.
+func (e *Encoder) Unit(column string) string { return cmp.Or(e.Units[column], HeaderUnit(column)) }
+
 // categoryOf keeps the levels that occur: a declared level that no row has
-// would be a feature of zeros.
-func categoryOf(c *Categorical) Category {
+// would be a feature of zeros. Two levels have one feature, which tells their order, too.
+func categoryOf(c *Categorical, order []string) Category {
 	k := Category{Column: c.Name()}
 	for _, code := range c.used() {
 		k.Levels = append(k.Levels, c.Levels()[code])
+	}
+	if len(k.Levels) > 2 {
+		k.Order = order
 	}
 	return k
 }
@@ -153,6 +183,9 @@ func (e Encoder) Features() []string {
 	for _, k := range e.Categories {
 		for _, level := range k.features() {
 			names = append(names, k.Column+"="+level)
+		}
+		if k.Order != nil {
+			names = append(names, k.Column+" (order)")
 		}
 		if e.MissingColumns || k.Missing {
 			names = append(names, k.Column+" missing")
@@ -271,7 +304,8 @@ func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name s
 		}
 		v := T(number - centre)
 		if v-v != 0 { // NaN or infinite, possibly only after rounding to T
-			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input; correct it, or leave it empty if it is missing", number)}
+			return &ColumnError{Column: name, Row: row,
+				Problem: fmt.Sprintf("%v cannot be used as an input; correct it, or leave it empty if it is missing", number)}
 		}
 		dst.Set(row, at, v)
 	}
@@ -287,11 +321,18 @@ func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Cat
 	if !ok {
 		return &ColumnError{Column: k.Column, Row: -1, Problem: fmt.Sprintf("is %v, not categorical", column.Kind())}
 	}
-	places := k.places(c)
+	places, ranks := k.places(c), k.ranks(c)
 	for row := range t.Rows() {
 		features := dst.Row(row)[at : at+k.width()]
 		clear(features)
 		code := c.code(row)
+		if k.Order != nil {
+			rank := 0.5
+			if code != missingCode {
+				rank = ranks[code]
+			}
+			features[len(k.features())] = T(rank)
+		}
 		if impute && code != missingCode && places[code] == unknownLevel {
 			code = missingCode
 		}
@@ -348,10 +389,65 @@ func encodeIndicator[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name
 	return nil
 }
 
+// LevelCount is how many rows have a level.
+type LevelCount struct {
+	Column, Level string
+	Rows          int
+}
+
+// OnlyIn returns the levels that some encoded rows have and none of the others, with the number of rows that have them.
+func (e Encoder) OnlyIn(rows, others matrix.Dense[float32]) (list []LevelCount) {
+	at := len(e.Numeric)
+	for _, k := range e.Categories {
+		k.Missing = k.Missing || e.MissingColumns
+		seen := k.count(others, at)
+		for i, n := range k.count(rows, at) {
+			if n > 0 && seen[i] == 0 {
+				list = append(list, LevelCount{k.Column, k.Levels[i], n})
+			}
+		}
+		at += k.width()
+	}
+	return list
+}
+
+// count returns how many encoded rows have each level, given where its features begin.
+func (k Category) count(rows matrix.Dense[float32], at int) []int {
+	counts := make([]int, len(k.Levels))
+	for row := range rows.Rows {
+		features := rows.Row(row)[at : at+k.width()]
+		if k.Missing && features[len(features)-1] == 1 {
+			continue
+		}
+		if len(k.Levels) == 2 {
+			if v := features[0]; v == 0 || v == 1 { // a missing one may lie between
+				counts[int(v)]++
+			}
+			continue
+		}
+		if i := slices.Index(features[:len(k.Levels)], 1); i >= 0 {
+			counts[i]++
+		}
+	}
+	return counts
+}
+
 const (
 	noFeature    = -1 // the first of two levels
 	unknownLevel = -2
 )
+
+// ranks returns, for each code of the column, its place in the order, from 0 to 1.
+func (k Category) ranks(c *Categorical) []float64 {
+	ranks := make([]float64, len(c.Levels()))
+	for code, level := range c.Levels() {
+		ranks[code] = 0.5
+		if i := slices.Index(k.Order, level); i >= 0 {
+			ranks[code] = float64(i) / float64(max(len(k.Order)-1, 1))
+		}
+	}
+	return ranks
+}
 
 // places returns, for each code of the column, the feature that it sets.
 func (k Category) places(c *Categorical) []int {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -43,6 +44,37 @@ func TestEncoderTakesSmallColumnsFirst(t *testing.T) {
 	dropped := []DroppedInput{{"same", "has a single value"}, {"one", "has a single value"}, {"id", "text is not encoded"}}
 	if !slices.Equal(e.Dropped, dropped) {
 		t.Errorf("dropped %v, want %v", e.Dropped, dropped)
+	}
+}
+
+// TestOrderedLevels: an order of three levels or more is one feature more, and a level that had no row has its place in
+// it.
+func TestOrderedLevels(t *testing.T) {
+	t.Parallel()
+	order := []string{"low", "mid", "high", "top"}
+	rule := OneHot{Ordered: map[string][]string{"grade": order, "two": {"b", "a"}}}
+	fitted := table(t, categorical("grade", "high", "low", "mid"), categorical("two", "a", "b", "a"))
+	e := FitEncoder(fitted, rule)
+	if want := []string{"two=b", "grade=high", "grade=low", "grade=mid",
+		"grade (order)"}; !slices.Equal(e.Features(), want) {
+		t.Fatalf("features %q, want %q", e.Features(), want)
+	}
+	if err := e.FitMissing(t.Context(), table(t, categorical("grade", "high", "low", ""),
+		categorical("two", "a", "b", "a")), []int{0, 1, 2}, true); err != nil {
+		t.Fatal(err)
+	}
+	rows := table(t, categorical("grade", "low", "mid", "top", "none", ""), categorical("two", "a", "a", "a", "a", "a"))
+	x := matrix.New[float64](5, 6)
+	if err := Encode(x, e, rows); err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range [][]float64{{0, 1, 0, 0}, {0, 0, 1, 1. / 3}, {0, 0, 0, 1}, {0, 0, 0, 0.5}, {0, 0, 0, 0.5}} {
+		if !slices.Equal(x.Row(row)[1:5], want) {
+			t.Errorf("row %d is %v, want %v", row, x.Row(row)[1:5], want)
+		}
+	}
+	if x.At(4, 5) != 1 || x.At(0, 5) != 0 {
+		t.Errorf("the marks of gaps are %v and %v", x.At(4, 5), x.At(0, 5))
 	}
 }
 
@@ -96,5 +128,22 @@ func TestEncodeRefuses(t *testing.T) {
 		if at := (*ColumnError)(nil); !errors.As(err, &at) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// TestOnlyIn: levels that only some rows have, of one-hot columns and of a column of two levels.
+func TestOnlyIn(t *testing.T) {
+	t.Parallel()
+	all := table(t, categorical("site", "a", "b", "", "c", "c", "a"), categorical("pair", "x", "x", "", "x", "y", "y"),
+		NewNumeric("v", 1, 2, 3, 4, 5, 6))
+	e := FitEncoder(all, OneHot{})
+	e.Impute, e.Medians = true, []float64{3}
+	x := matrix.New[float32](all.Rows(), len(e.Features()))
+	if err := Encode(x, e, all); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(e.OnlyIn(x.Slice(3, 6), x.Slice(0, 3)), e.OnlyIn(x.Slice(0, 3), x.Slice(3, 6)))
+	if want := "[{pair y 2} {site c 2}] [{site b 1}]"; got != want {
+		t.Errorf("%s, not %s", got, want)
 	}
 }

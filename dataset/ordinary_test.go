@@ -24,7 +24,8 @@ func TestOrdinaryLabels(t *testing.T) {
 		}
 	}
 	equal := append(make([]float64, 50), 1e9)
-	for _, list := range [][]float64{labels[:19], equal, nil, append(labels[:30:30], 1e308, -1e308, 1e308, -1e308, 1e308, -1e308, 1e308, -1e308)} {
+	for _, list := range [][]float64{labels[:19], equal, nil, append(labels[:30:30], 1e308, -1e308, 1e308, -1e308, 1e308,
+		-1e308, 1e308, -1e308)} {
 		if low, high := OrdinaryLabels(list, 2); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
 			t.Errorf("%d labels: %v to %v, want no limits", len(list), low, high)
 		}

@@ -27,6 +27,17 @@ type Origin struct {
 	Notes    []string // how the file is written, and what was assumed about it
 	Warnings []string // cells that are taken for something else than they say
 	Lines    Lines
+
+	// Censored are the labels of which only a limit is known, by column and row: -1 below the value, 1 above it.
+	Censored map[string]map[int]int8
+}
+
+// MarkCensored adds the labels of a column of which only a limit is known.
+func (o *Origin) MarkCensored(column string, sides map[int]int8) {
+	if o.Censored == nil {
+		o.Censored = map[string]map[int]int8{}
+	}
+	o.Censored[column] = sides
 }
 
 // Lines are the lines of a file that the rows of a table start on.
@@ -83,7 +94,8 @@ func (t *Table) SetOrigin(o Origin) { t.origin = &o }
 // WrittenLike makes the table one that is written as another one was: with the same separator of
 // fields, decimal mark and encoding, as far as writers keep it.
 func (t *Table) WrittenLike(other Style) *Table {
-	t.origin = &Origin{Style: Style{Delimiter: other.Delimiter, Decimal: other.Decimal, Mark: other.Mark, Encoding: other.Encoding}}
+	t.origin = &Origin{Style: Style{Delimiter: other.Delimiter, Decimal: other.Decimal, Mark: other.Mark,
+		Encoding: other.Encoding}}
 	return t
 }
 

@@ -29,11 +29,12 @@ type Preparation struct {
 // Regression is a data set ready to split: inputs, not yet scaled, and labels
 // in their units.
 type Regression struct {
-	X       matrix.Dense[float32] // less the centres of the encoder
-	Y       []float64             // one label for each row, or, row after row, one for each of several targets, NaN where a row lacks it
-	Targets int                   // how many labels a row has; 0 means 1
-	Names   []string              // of several targets; nil if they have none
-	Rows    []int                 // Rows[i] is the row of the table that became row i
+	X matrix.Dense[float32] // less the centres of the encoder
+	// one label for each row, or, row after row, one for each of several targets, NaN where a row lacks it
+	Y       []float64
+	Targets int      // how many labels a row has; 0 means 1
+	Names   []string // of several targets; nil if they have none
+	Rows    []int    // Rows[i] is the row of the table that became row i
 	Encoder Encoder
 }
 

@@ -24,7 +24,8 @@ func TestPrepare(t *testing.T) {
 	if want := []string{"x", "k=q", "k missing"}; !slices.Equal(r.Encoder.Features(), want) {
 		t.Errorf("features %q, want %q", r.Encoder.Features(), want)
 	}
-	if want := []float32{1, 0, 0, 2, 1, 0, 6, 0, 0}; !slices.Equal(r.X.Data, want) || !slices.Equal(r.Y, []float64{1, 2, 6}) {
+	if want := []float32{1, 0, 0, 2, 1, 0, 6, 0, 0}; !slices.Equal(r.X.Data, want) ||
+		!slices.Equal(r.Y, []float64{1, 2, 6}) {
 		t.Errorf("X %v, Y %v", r.X.Data, r.Y)
 	}
 }
@@ -33,7 +34,8 @@ func TestPrepare(t *testing.T) {
 func TestPrepareSomeLabels(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	r, err := Prepare(table(t, NewNumeric("x", 1, 2, nan, 4, 5), NewNumeric("y", 1, nan, 3, nan, 5), NewNumeric("z", nan, 2, 3, nan, 6)),
+	r, err := Prepare(table(t, NewNumeric("x", 1, 2, nan, 4, 5), NewNumeric("y", 1, nan, 3, nan, 5),
+		NewNumeric("z", nan, 2, 3, nan, 6)),
 		Preparation{Targets: []Target{{Columns: []string{"y"}}, {Columns: []string{"z"}, Log: true}}})
 	if err != nil {
 		t.Fatal(err)

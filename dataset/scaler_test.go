@@ -22,7 +22,8 @@ func TestPublishedPreprocessing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for part, got := range map[string][]int{"train": split.Train, "valid": split.Valid, "pool": split.Pool, "test": split.Test} {
+		for part, got := range map[string][]int{"train": split.Train, "valid": split.Valid,
+			"pool": split.Pool, "test": split.Test} {
 			mustEqual(t, name(part), got, golden.Ints(t, name(part+"_idxs")))
 		}
 		s, err := FitScaler(raw, Sample, split.Train, split.Pool)
@@ -105,7 +106,8 @@ func TestFitScalerAll(t *testing.T) {
 	}
 	x.Set(30, 1, float32(math.Inf(1)))
 	at := (*RangeError)(nil)
-	if _, err := FitScalerAll(Population, x.Slice(0, 20), x.Slice(20, 50)); !errors.As(err, &at) || at.Row != 30 || at.Column != 1 {
+	if _, err := FitScalerAll(Population, x.Slice(0, 20), x.Slice(20, 50)); !errors.As(err, &at) ||
+		at.Row != 30 || at.Column != 1 {
 		t.Errorf("%v", err)
 	}
 }

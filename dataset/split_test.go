@@ -18,7 +18,8 @@ func mustEqual(t *testing.T, what string, got, want []int) {
 
 func TestMT19937IsNumPys(t *testing.T) {
 	t.Parallel()
-	mustEqual(t, "seed 7", newMT19937(7).perm(40768)[:200], golden.Ints(t, "preprocess/mt19937_seed7_perm40768_first200.npy"))
+	mustEqual(t, "seed 7", newMT19937(7).perm(40768)[:200], golden.Ints(t,
+		"preprocess/mt19937_seed7_perm40768_first200.npy"))
 }
 
 // TestMT19937 checks the generator against the first numbers of its authors'

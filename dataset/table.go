@@ -128,7 +128,8 @@ func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
 	}
-	return nil, &ColumnError{Column: name, Row: -1, Problem: t.absent(name) + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
+	return nil, &ColumnError{Column: name, Row: -1, Problem: t.absent(name) + listOf(len(t.columns),
+		func(i int) string { return t.columns[i].Name() })}
 }
 
 // absent begins the message about a column that is not there.

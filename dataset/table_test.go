@@ -113,7 +113,8 @@ func TestLevelsAreSorted(t *testing.T) {
 func TestNumericBecomesCategorical(t *testing.T) {
 	t.Parallel()
 	c := NewNumeric("suit", 10, 2, math.NaN(), 2, -1).Categorical()
-	if !slices.Equal(c.Levels(), []string{"-1", "2", "10"}) || !slices.Equal(formatted(c), []string{"10", "2", "", "2", "-1"}) {
+	if !slices.Equal(c.Levels(), []string{"-1", "2", "10"}) || !slices.Equal(formatted(c),
+		[]string{"10", "2", "", "2", "-1"}) {
 		t.Errorf("levels %v, values %v", c.Levels(), formatted(c))
 	}
 }

@@ -27,7 +27,8 @@ type AmbiguousDateError struct {
 	forms  []string
 }
 
-// Assume returns the features of the column if its dates start with the day, or else with the month, and whether they vary.
+// Assume returns the features of the column if its dates start with the day, or else with the month, and whether they
+// vary.
 func (e *AmbiguousDateError) Assume(c Column, day bool) (Time, bool) {
 	f := Time{Column: c.Name(), Form: e.forms[0]}
 	for _, name := range e.forms {
@@ -45,7 +46,9 @@ func (f Time) DayFirst() (day, known bool) {
 }
 
 func (e *AmbiguousDateError) Error() string {
-	return fmt.Sprintf("column %q, row %d (from 0): %q may start with the day or with the month, and no other value settles it", e.Column, e.Row, e.Value)
+	return fmt.Sprintf(
+		"column %q, row %d (from 0): %q may start with the day or with the month, and no other value settles it",
+		e.Column, e.Row, e.Value)
 }
 
 // form is a way to write times. The layouts are those of package time, which accept
@@ -286,7 +289,8 @@ func (f Time) reader(c Column) func(dst []float64, row int) error {
 		}
 		t, ok := parse(c.Format(row))
 		if !ok {
-			return &ColumnError{Column: f.Column, Row: row, Problem: fmt.Sprintf("%q is not a time written as the others (%s)", c.Format(row), f.Form)}
+			return &ColumnError{Column: f.Column, Row: row, Problem: fmt.Sprintf("%q is not a time written as the others (%s)",
+				c.Format(row), f.Form)}
 		}
 		if levels != nil {
 			known[levels.code(row)] = t
@@ -296,10 +300,24 @@ func (f Time) reader(c Column) func(dst []float64, row int) error {
 	}
 }
 
+// Days returns a function that reads the days since the origin of a row of a column, NaN where a value is missing.
+func (f Time) Days(c Column) func(row int) float64 {
+	days := make([]float64, 1)
+	f.Cycles, f.Median = nil, math.NaN()
+	read := f.reader(c)
+	return func(row int) float64 {
+		if read(days, row) != nil {
+			return math.NaN()
+		}
+		return days[0]
+	}
+}
+
 // check reports a Time that FitTime does not return, such as one from a damaged file.
 func (f Time) check() error {
 	if indexOfForm(f.Form) < 0 || slices.ContainsFunc(f.Cycles, func(name string) bool { return indexOfCycle(name) < 0 }) {
-		return &ColumnError{Column: f.Column, Row: -1, Problem: fmt.Sprintf("is a time written as %q with the cycles %q, which are unknown", f.Form, f.Cycles)}
+		return &ColumnError{Column: f.Column, Row: -1,
+			Problem: fmt.Sprintf("is a time written as %q with the cycles %q, which are unknown", f.Form, f.Cycles)}
 	}
 	if math.IsNaN(f.Median) || math.IsInf(f.Median, 0) {
 		return &ColumnError{Column: f.Column, Row: -1, Problem: fmt.Sprintf("has the median %v", f.Median)}

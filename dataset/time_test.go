@@ -24,7 +24,8 @@ func TestFitTimeForms(t *testing.T) {
 		{"ISO 8601", "weekday", []string{"2021-03-04", "2021-03-12"}},
 		{"ISO 8601", "weekday,day of year", []string{"2021-03-04", "2022-03-06"}},
 		{"ISO 8601", "", []string{"2021-03-04 08:00", "2021-03-04 17:00"}},
-		{"ISO 8601 with time zone", "hour", []string{"2021-03-04T01:00:00Z", "2021-03-06T01:00:00+02:00", "2021-03-06 05:00:00+0200"}},
+		{"ISO 8601 with time zone", "hour", []string{"2021-03-04T01:00:00Z", "2021-03-06T01:00:00+02:00",
+			"2021-03-06 05:00:00+0200"}},
 		{"year-month", "weekday", []string{"2021-03", "2021-04"}},
 		{"year/month/day", "", []string{"2021/3/4", "2021/03/05"}},
 		{"day.month.year", "", []string{"04.03.2021", "5.3.2021"}},
@@ -42,7 +43,8 @@ func TestFitTimeForms(t *testing.T) {
 		{"", "", []string{"2021-13-04", "2021-02-30"}},
 		{"", "", []string{"", ""}},
 	} {
-		for _, column := range []Column{categorical("when", append(c.values, "")...), NewText("when", append(c.values, "")...)} {
+		for _, column := range []Column{categorical("when", append(c.values, "")...),
+			NewText("when", append(c.values, "")...)} {
 			f, ok, err := FitTime(column)
 			if err != nil || ok != (c.form != "") || ok && (f.Form != c.form || strings.Join(f.Cycles, ",") != c.cycles) {
 				t.Errorf("%q: %+v, %v, %v", c.values, f, ok, err)
@@ -50,7 +52,8 @@ func TestFitTimeForms(t *testing.T) {
 		}
 	}
 	_, _, err := FitTime(NewText("when", "", "01/02/2021", "03/04/2021"))
-	if unclear := (*AmbiguousDateError)(nil); !errors.As(err, &unclear) || unclear.Row != 1 || unclear.Value != "01/02/2021" {
+	if unclear := (*AmbiguousDateError)(nil); !errors.As(err, &unclear) || unclear.Row != 1 ||
+		unclear.Value != "01/02/2021" {
 		t.Errorf("%v", err)
 	}
 	if _, ok, err := FitTime(NewNumeric("x", 1, 2)); ok || err != nil {
@@ -72,7 +75,8 @@ func TestEncodeTimes(t *testing.T) {
 	if err := e.FitMissing(t.Context(), full, []int{0, 1, 2, 3}, true); err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"when", "when hour sin", "when hour cos", "when weekday sin", "when weekday cos", "when day of year sin", "when day of year cos", "when missing"}
+	names := []string{"when", "when hour sin", "when hour cos", "when weekday sin", "when weekday cos",
+		"when day of year sin", "when day of year cos", "when missing"}
 	if !slices.Equal(e.Features(), names) || !slices.Equal(e.Columns(), []string{"when"}) {
 		t.Fatalf("features %q", e.Features())
 	}
@@ -81,7 +85,8 @@ func TestEncodeTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var saved Encoder
-	if err := json.Unmarshal(text, &saved); err != nil || !reflect.DeepEqual(saved.Times, e.Times) || saved.Check() != nil {
+	if err := json.Unmarshal(text, &saved); err != nil || !reflect.DeepEqual(saved.Times,
+		e.Times) || saved.Check() != nil {
 		t.Errorf("%v: %+v, not %+v", err, saved, e)
 	}
 	x := matrix.New[float64](4, len(names))
@@ -104,7 +109,8 @@ func TestEncodeTimes(t *testing.T) {
 		}
 	}
 	err = Encode(matrix.New[float64](1, len(names)), saved, table(t, NewText("when", "03.01.2021")))
-	if at := (*ColumnError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), `row 0 (from 0): "03.01.2021" is not a time written as the others (ISO 8601)`) {
+	if at := (*ColumnError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(),
+		`row 0 (from 0): "03.01.2021" is not a time written as the others (ISO 8601)`) {
 		t.Errorf("%v", err)
 	}
 }

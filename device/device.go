@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Device computes. It offers large operations, never single products: it trains
@@ -76,7 +76,8 @@ var ErrMemory = errors.New("the device has too little memory")
 // Failed reports whether an error is a failure of a device, which is not the fault of the
 // data or the request.
 func Failed(err error) bool {
-	return errors.Is(err, ErrMemory) || errors.As(err, new(*network.DeviceError)) || errors.As(err, new(*place.DeviceError))
+	return errors.Is(err, ErrMemory) || errors.As(err, new(*network.DeviceError)) ||
+		errors.As(err, new(*place.DeviceError))
 }
 
 // Open opens a device by its name: "cpu", "auto", the name of a driver, or that and a

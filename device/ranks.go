@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/nextbatch/nextbatch/selection/place"
+	"github.com/nextbatch/nextbatch/internal/place"
 )
 
 // Ranks are the processes of a program that runs on several machines, or several times

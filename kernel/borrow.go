@@ -11,7 +11,8 @@ import (
 // read-only and valid until m is used again. They lie in scratch, or, without a
 // copy, where the embedding of m already holds them: in the rows themselves for
 // the linear kernel, in the network for the last-layer kernel.
-func Borrow[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T], scratch *Scratch[T]) (matrix.Dense[T], error) {
+func Borrow[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T],
+	scratch *Scratch[T]) (matrix.Dense[T], error) {
 	if c, ok := m.(*composedMap[T]); ok && isFirstPart(c.form) {
 		parts, err := c.embedding.Embed(ctx, rows)
 		if err != nil {

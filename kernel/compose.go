@@ -69,7 +69,8 @@ func (c *composed[T]) Cross(ctx context.Context, dst, a, b matrix.Dense[T]) erro
 }
 
 // crossBlock is Cross for a block of a that has already been embedded.
-func (c *composed[T]) crossBlock(ctx context.Context, dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
+func (c *composed[T]) crossBlock(ctx context.Context, dst matrix.Dense[T], a []matrix.Dense[T],
+	b matrix.Dense[T]) error {
 	return OverBlocks(ctx, b.Rows, func(from, to int) error {
 		parts, err := c.embedding.Embed(ctx, b.Slice(from, to))
 		if err != nil {
@@ -109,7 +110,8 @@ func (c *composedMap[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]
 
 // writeFeatures writes the features of a block of rows. An explicit map writes
 // them straight to dst, without a detour through its scratch memory.
-func writeFeatures[T matrix.Float](ctx context.Context, dst matrix.Dense[T], e Embedding[T], f Form[T], rows matrix.Dense[T]) error {
+func writeFeatures[T matrix.Float](ctx context.Context, dst matrix.Dense[T], e Embedding[T], f Form[T],
+	rows matrix.Dense[T]) error {
 	if m, explicit := e.(*mapped[T]); explicit {
 		switch f := f.(type) {
 		case Dot[T]:

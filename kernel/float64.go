@@ -51,14 +51,16 @@ type float64Taps struct {
 func (t *float64Taps) Inputs() int              { return t.of.Inputs() }
 func (t *float64Taps) Widths() (in, grad []int) { return t.of.Widths() }
 
-func (t *float64Taps) Block(ctx context.Context, rows matrix.Dense[float64], first int) (in, grad []matrix.Dense[float64]) {
+func (t *float64Taps) Block(ctx context.Context, rows matrix.Dense[float64],
+	first int) (in, grad []matrix.Dense[float64]) {
 	single := t.rows.Matrix(rows.Rows, rows.Cols)
 	convert(ctx, single, rows)
 	in32, grad32 := t.of.Block(ctx, single, first)
 	return allToFloat64(ctx, in32, &t.in), allToFloat64(ctx, grad32, &t.grad)
 }
 
-func allToFloat64(ctx context.Context, from []matrix.Dense[float32], scratch *[]Scratch[float64]) []matrix.Dense[float64] {
+func allToFloat64(ctx context.Context, from []matrix.Dense[float32],
+	scratch *[]Scratch[float64]) []matrix.Dense[float64] {
 	for len(*scratch) < len(from) {
 		*scratch = append(*scratch, Scratch[float64]{})
 	}

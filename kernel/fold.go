@@ -65,7 +65,8 @@ func scale[T matrix.Float](ctx context.Context, dst matrix.Dense[T], factor T) {
 
 // foldCross writes f_1 ∘ … ∘ f_n to dst. Each form takes its own parts, in
 // order.
-func foldCross[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst matrix.Dense[T], a, b []matrix.Dense[T], scratch *Scratch[T]) error {
+func foldCross[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst matrix.Dense[T], a,
+	b []matrix.Dense[T], scratch *Scratch[T]) error {
 	for i, f := range forms {
 		n := f.Parts()
 		own, other := a[:n], b[:n]
@@ -89,7 +90,8 @@ func foldCross[T matrix.Float](ctx context.Context, op operation, forms []Form[T
 }
 
 // foldDiag is foldCross for diagonals.
-func foldDiag[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst []T, rows []matrix.Dense[T], scratch *Scratch[T]) error {
+func foldDiag[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst []T, rows []matrix.Dense[T],
+	scratch *Scratch[T]) error {
 	for i, f := range forms {
 		own := rows[:f.Parts()]
 		rows = rows[f.Parts():]

@@ -68,7 +68,8 @@ func TestGoldenGradient(t *testing.T) {
 	for _, act := range []string{"relu", "silu"} {
 		k := kernel.NewGrad(network(t, act))
 		golden.MustMatch(t, act+", train", cross(t, k, train, train), golden.Matrix(t, act+"/k_grad_train_train.npy"), exact)
-		golden.MustMatch(t, act+", train and pool", cross(t, k, train, pool), golden.Matrix(t, act+"/k_grad_train_pool.npy"), exact)
+		golden.MustMatch(t, act+", train and pool", cross(t, k, train, pool),
+			golden.Matrix(t, act+"/k_grad_train_pool.npy"), exact)
 		golden.MustMatchVector(t, act+", diagonal", diag(t, k, pool), golden.Vector(t, act+"/k_grad_pool_diag.npy"), exact)
 		golden.MustMatch(t, act+", features", features(t, k, train), golden.Matrix(t, act+"/grad_full_train.npy"), exact)
 	}
@@ -122,7 +123,8 @@ func TestGoldenInfiniteNetworksAndLaplace(t *testing.T) {
 		"laplace_s0.3": must(kernel.NewLaplace[float64](6, 0.3)),
 	} {
 		folder := "kernel_" + name + "/"
-		golden.MustMatch(t, name+", train and pool", cross(t, k, train, pool), golden.Matrix(t, folder+"train_pool.npy"), exact)
+		golden.MustMatch(t, name+", train and pool", cross(t, k, train, pool),
+			golden.Matrix(t, folder+"train_pool.npy"), exact)
 		golden.MustMatchVector(t, name+", diagonal", diag(t, k, pool), golden.Vector(t, folder+"pool_diag.npy"), exact)
 		want := golden.Matrix(t, folder+"train_train.npy")
 		got := cross(t, k, train, train)

@@ -34,7 +34,8 @@ type Activation func(z float64) (value, slope float64)
 
 func (n InfiniteNetwork) check() error {
 	if n.Inputs < 1 || n.Layers < 1 {
-		return fmt.Errorf("an infinite-width network with %d inputs and %d layers: both numbers must be positive", n.Inputs, n.Layers)
+		return fmt.Errorf("an infinite-width network with %d inputs and %d layers: both numbers must be positive", n.Inputs,
+			n.Layers)
 	}
 	if !(n.SigmaW > 0) || math.IsInf(n.SigmaW, 1) {
 		return fmt.Errorf("σ_w is %v, but must be positive and finite", n.SigmaW)

@@ -36,7 +36,8 @@ func TestQuadratureOfReLU(t *testing.T) {
 func TestQuadratureOfALine(t *testing.T) {
 	t.Parallel()
 	rows := someRows[float64](20, 6)
-	w := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.5, Activation: func(z float64) (float64, float64) { return z, 1 }}
+	w := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.5,
+		Activation: func(z float64) (float64, float64) { return z, 1 }}
 	want := cross(t, kernel.NewLinear[float64](6), rows, rows)
 	for i := range want.Data {
 		want.Data[i] *= math.Pow(0.25, 3) / 6
@@ -54,7 +55,8 @@ func TestQuadratureOfSmoothFunctions(t *testing.T) {
 	rows := someRows[float64](4, 3)
 	for name, activation := range map[string]kernel.Activation{"silu": kerneltest.SiLU, "gelu": gelu, "tanh": tanh} {
 		w := kernel.InfiniteNetwork{Inputs: 3, Layers: 2, SigmaW: 1, SigmaB: 0.5, Activation: activation}
-		first := cross(t, must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 3, Layers: 1, SigmaW: 1, SigmaB: 0.5})), rows, rows)
+		first := cross(t, must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 3, Layers: 1, SigmaW: 1, SigmaB: 0.5})),
+			rows, rows)
 		nngp, ntk := matrix.New[float64](4, 4), matrix.New[float64](4, 4)
 		for i := range 4 {
 			for j := range 4 {
@@ -111,7 +113,8 @@ func TestRandomNetworksOfLargeWidth(t *testing.T) {
 
 // randomNetwork returns the two kernels of one random network with two hidden
 // layers of the given width, as means over the neurons of each layer.
-func randomNetwork(rows matrix.Dense[float64], w kernel.InfiniteNetwork, f kernel.Activation, width, index int) (nngp, ntk matrix.Dense[float64]) {
+func randomNetwork(rows matrix.Dense[float64], w kernel.InfiniteNetwork, f kernel.Activation, width,
+	index int) (nngp, ntk matrix.Dense[float64]) {
 	stream := rng.New(3, "network", uint64(index))
 	x := rows
 	var theta matrix.Dense[float64]

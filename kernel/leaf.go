@@ -81,7 +81,8 @@ func (e *inLeaves[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix
 }
 
 // inSingle returns rows in float32, in scratch if they have to be converted.
-func inSingle[T matrix.Float](ctx context.Context, rows matrix.Dense[T], scratch *Scratch[float32]) matrix.Dense[float32] {
+func inSingle[T matrix.Float](ctx context.Context, rows matrix.Dense[T],
+	scratch *Scratch[float32]) matrix.Dense[float32] {
 	if single, ok := any(rows).(matrix.Dense[float32]); ok {
 		return single
 	}

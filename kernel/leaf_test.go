@@ -86,7 +86,8 @@ func TestLeafRefuses(t *testing.T) {
 		"3 leaves instead of 4": {0, 1, 0}, "leaf 2 of tree 1, which has 2": {0, 1, 0, 2}, "leaf -1 of tree 0": {0, 1, -1, 0},
 	} {
 		k := must(kernel.NewLeaf[float32](wrongTrees{kerneltest.NewStumps(5, 2, 2), leaves}))
-		if err := k.Diag(t.Context(), make([]float32, 2), someRows[float32](2, 5)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := k.Diag(t.Context(), make([]float32, 2), someRows[float32](2, 5)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}

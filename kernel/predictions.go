@@ -54,7 +54,8 @@ func (m *predictionsMap[T]) Features(ctx context.Context, dst, rows matrix.Dense
 		return err
 	}
 	if predictions.Rows != rows.Rows || predictions.Cols != m.Dim() {
-		return fmt.Errorf("%d members predicted %d×%d numbers for %d rows", m.Dim(), predictions.Rows, predictions.Cols, rows.Rows)
+		return fmt.Errorf("%d members predicted %d×%d numbers for %d rows", m.Dim(), predictions.Rows,
+			predictions.Cols, rows.Rows)
 	}
 	n := float64(m.Dim())
 	for i := range rows.Rows {

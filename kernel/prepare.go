@@ -14,7 +14,8 @@ import (
 // Prepare reports numbers that are not finite; the kernel that it returns does
 // not look for them. Rows that are already prepared are not copied. The context
 // is checked once per block of rows.
-func Prepare[T matrix.Float](ctx context.Context, k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
+func Prepare[T matrix.Float](ctx context.Context, k Kernel[T],
+	sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
 	p := NewPreparation(k)
 	prepared := make([]matrix.Dense[T], len(sets))
 	for i, rows := range sets {
@@ -86,7 +87,8 @@ func hasFewFeatures[T matrix.Float](e Embedding[T], f Form[T]) bool {
 // FeatureMatrix returns the features of all rows, computed block by block in one
 // pass. A feature that is not finite is a *RowError. The context is checked once
 // per block.
-func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T],
+	rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](rows.Rows, m.Dim())
 	return dst, OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		return featureBlock(ctx, m, dst.Slice(from, to), rows.Slice(from, to))

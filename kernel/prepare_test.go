@@ -55,13 +55,16 @@ func TestPrepareNamesTheRow(t *testing.T) {
 	net := someNetwork[float64](kerneltest.ReLU, 5, 8, 1)
 	good, bad := someRows[float64](4, 5), someRows[float64](kernel.BlockRows+4, 5)
 	bad.Set(kernel.BlockRows+2, 3, math.NaN())
-	for _, k := range []kernel.Kernel[float64]{kernel.NewLinear[float64](5), kernel.NewGrad(net), lastLayers[float64](t, net, 1)} {
+	for _, k := range []kernel.Kernel[float64]{kernel.NewLinear[float64](5), kernel.NewGrad(net),
+		lastLayers[float64](t, net, 1)} {
 		var row *kernel.RowError
-		if _, _, err := kernel.Prepare(t.Context(), k, good, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+2 || row.Column != 3 {
+		if _, _, err := kernel.Prepare(t.Context(), k, good, bad); !errors.As(err, &row) ||
+			row.Row != kernel.BlockRows+2 || row.Column != 3 {
 			t.Errorf("error %v", err)
 		}
 		var width *kernel.WidthError
-		if _, _, err := kernel.Prepare(t.Context(), k, someRows[float64](4, 6)); !errors.As(err, &width) || width.Got != 6 || width.Want != 5 {
+		if _, _, err := kernel.Prepare(t.Context(), k, someRows[float64](4, 6)); !errors.As(err, &width) ||
+			width.Got != 6 || width.Want != 5 {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -48,12 +48,13 @@ func NewStationary[T matrix.Float](s Stationary) (Kernel[T], error) {
 		values, freedom = matern52[T], 5
 	}
 	v := T(s.Variance)
-	return Compose[T](&stretched[T]{over: over}, radial[T]{atZero: v, rate: 1, freedom: freedom, values: func(set *simd.Set[T], squared []T) {
-		values(set, squared)
-		for i := range squared {
-			squared[i] *= v
-		}
-	}}), nil
+	return Compose[T](&stretched[T]{over: over}, radial[T]{atZero: v, rate: 1, freedom: freedom,
+		values: func(set *simd.Set[T], squared []T) {
+			values(set, squared)
+			for i := range squared {
+				squared[i] *= v
+			}
+		}}), nil
 }
 
 func gaussian[T matrix.Float](set *simd.Set[T], squared []T) {

@@ -86,7 +86,8 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 		return nil, fmt.Errorf("no learner could learn from %s labels: %s", words.Whole(len(known)), b.reasons())
 	}
 	weights := t.weigh(in, crossed, known, labels)
-	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed, some) > t.fewest(crossed, in) {
+	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed,
+		some) > t.fewest(crossed, in) {
 		weights = t.weigh(some, crossed, known, labels) // on more rows
 	}
 	b.compose(t, crossed, weights, known, labels)
@@ -170,15 +171,16 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 			b.candidates[k].Error = rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
 		}
 	}
-	if random := t.countRandom(); random < fewestRandom || 2*random > len(known) || folds == len(t.Folds) || !b.learnAllFolds(t, held, rows, known, means, stds, labels) {
+	if random := t.countRandom(); random < fewestRandom || 2*random > len(known) || folds == len(t.Folds) ||
+		!b.learnAllFolds(t, held, rows, known, means, stds, labels) {
 		b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
 	}
 }
 
-// learnAllFolds learns the intervals from all folds, although networks did not hold out all, for labels of which random rows are
-// the smaller part: those in the folds of networks would be few. Otherwise they are enough, and the errors of the blend itself. The parts
-// that held out all rows predict the rows of the other folds, and their errors and deviations there are scaled as on the rows that all
-// parts predict. It reports whether there are such parts.
+// learnAllFolds learns the intervals from all folds, although networks did not hold out all, for labels of which random
+// rows are the smaller part: those in the folds of networks would be few. Otherwise they are enough, and the errors of
+// the blend itself. The parts that held out all rows predict the rows of the other folds, and their errors and
+// deviations there are scaled as on the rows that all parts predict. It reports whether there are such parts.
 func (b *blend) learnAllFolds(t *Task, held []*CrossFitted, rows, known []int, means, stds, labels []float64) bool {
 	rest, total := &blend{}, 0.0
 	var full []*CrossFitted

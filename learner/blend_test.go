@@ -121,7 +121,8 @@ func TestSavedModels(t *testing.T) {
 		x := made(50).X
 		for k := range m.Targets() {
 			a, b := m.Target(k), back.Target(k)
-			if !reflect.DeepEqual(predict(t, t.Context(), a, x), predict(t, t.Context(), b, x)) || a.Choice() != b.Choice() || a.Intervals() != b.Intervals() {
+			if !reflect.DeepEqual(predict(t, t.Context(), a, x), predict(t, t.Context(), b, x)) || a.Choice() != b.Choice() ||
+				a.Intervals() != b.Intervals() {
 				t.Errorf("%s, target %d: the loaded model differs: %s, %s", name, k, a.Choice(), b.Choice())
 			}
 		}
@@ -129,7 +130,8 @@ func TestSavedModels(t *testing.T) {
 			t.Errorf("%s: the kernel of the process differs", name)
 		}
 	}
-	if _, err := fit(t, t.Context(), made(30), biased{name: "own", off: 1}).MarshalBinary(); err == nil || !strings.Contains(err.Error(), "own") {
+	if _, err := fit(t, t.Context(), made(30), biased{name: "own", off: 1}).MarshalBinary(); err == nil ||
+		!strings.Contains(err.Error(), "own") {
 		t.Errorf("a learner of somebody's own is saved: %v", err)
 	}
 }
@@ -196,19 +198,22 @@ func TestOwnLearners(t *testing.T) {
 	for i := range s.Y {
 		s.Y[i] = float64(s.X.At(i, 0))
 	}
-	m := fit(t, t.Context(), s, biased{name: "low", off: -1}, biased{name: "away", left: "too many labels"}, biased{name: "high", off: 1})
+	m := fit(t, t.Context(), s, biased{name: "low", off: -1}, biased{name: "away", left: "too many labels"},
+		biased{name: "high", off: 1})
 	list := m.Candidates()
 	if c := list[1]; c.Left != "too many labels" || c.Weight != 0 {
 		t.Errorf("the one that left: %+v", c)
 	}
 	low, high := list[0], list[2]
-	if math.Abs(low.Error-1) > 1e-6 || math.Abs(high.Error-1) > 1e-6 || math.Abs(low.Weight-0.5) > 0.03 || math.Abs(low.Weight+high.Weight-1) > 1e-12 {
+	if math.Abs(low.Error-1) > 1e-6 || math.Abs(high.Error-1) > 1e-6 || math.Abs(low.Weight-0.5) > 0.03 ||
+		math.Abs(low.Weight+high.Weight-1) > 1e-12 {
 		t.Errorf("the others: %+v, %+v", low, high)
 	}
 	if e := m.Provenance().ValidRMSE[0]; e > 0.06 {
 		t.Errorf("the error of the blend is %v", e)
 	}
-	if text := m.Choice(); !strings.Contains(text, "left out: away: too many labels") || !strings.Contains(text, "blend 0.0") {
+	if text := m.Choice(); !strings.Contains(text, "left out: away: too many labels") ||
+		!strings.Contains(text, "blend 0.0") {
 		t.Error(text)
 	}
 }
@@ -294,10 +299,12 @@ func TestHopelessNetworksStop(t *testing.T) {
 func TestCategories(t *testing.T) {
 	e := &dataset.Encoder{
 		Numeric: []string{"a"}, Impute: true, Medians: []float64{7}, Indicators: []string{"a"},
-		Categories: []dataset.Category{{Column: "b", Levels: []string{"x", "y", "z"}}, {Column: "c", Levels: []string{"no", "yes"}}},
+		Categories: []dataset.Category{{Column: "b", Levels: []string{"x", "y", "z"}},
+			{Column: "c", Levels: []string{"no", "yes"}}},
 	}
 	columns := ColumnsOf(e)
-	if want := []Column{{Name: "a", First: 0, Width: 1, Mark: 5}, {Name: "b", First: 1, Width: 3, Category: true}, {Name: "c", First: 4, Width: 1, Category: true}}; !slices.Equal(columns, want) {
+	if want := []Column{{Name: "a", First: 0, Width: 1, Mark: 5}, {Name: "b", First: 1, Width: 3, Category: true},
+		{Name: "c", First: 4, Width: 1, Category: true}}; !slices.Equal(columns, want) {
 		t.Fatalf("columns %+v", columns)
 	}
 	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0.5, 1}, {3, 1, 0, 0, 0, 0}})
@@ -315,6 +322,17 @@ func TestCategories(t *testing.T) {
 	}
 	if want := []float32{scaled.At(2, 0), 0, 0}; !slices.Equal(got.Row(2), want) {
 		t.Errorf("the third row is %v, not %v", got.Row(2), want)
+	}
+}
+
+// TestOrderedCategories: the order of a category is a column of numbers beside it, which is missing where it is.
+func TestOrderedCategories(t *testing.T) {
+	e := &dataset.Encoder{Categories: []dataset.Category{{Column: "a", Levels: []string{"x", "y", "z"},
+		Order: []string{"z", "y", "x"}, Missing: true}, {Column: "b", Levels: []string{"no", "yes"}}}}
+	want := []Column{{Name: "a", First: 0, Width: 3, Category: true, Mark: 4}, {Name: "a", First: 3, Width: 1, Mark: 4},
+		{Name: "b", First: 5, Width: 1, Category: true}}
+	if got := ColumnsOf(e); !slices.Equal(got, want) || len(e.Features()) != 6 {
+		t.Errorf("columns %+v of the features %q", got, e.Features())
 	}
 }
 
@@ -352,17 +370,22 @@ func TestErrors(t *testing.T) {
 			t.Errorf("the error is %v, not %q", err, want)
 		}
 	}
-	if _, err := Fit(t.Context(), made(30), Options{Kind: "best"}); err == nil || !strings.Contains(err.Error(), `auto, network, gp or trees, not "best"`) {
+	if _, err := Fit(t.Context(), made(30), Options{Kind: "best"}); err == nil ||
+		!strings.Contains(err.Error(), `auto, network, gp or trees, not "best"`) {
 		t.Error(err)
 	}
-	if _, err := fitBlend(t.Context(), made(30), small(), func(int) []Learner { return []Learner{biased{name: "one", left: "it is tired"}} }); err == nil || !strings.Contains(err.Error(), "one: it is tired") {
+	if _,
+		err := fitBlend(t.Context(), made(30), small(),
+		func(int) []Learner { return []Learner{biased{name: "one", left: "it is tired"}} }); err == nil ||
+		!strings.Contains(err.Error(), "one: it is tired") {
 		t.Errorf("nobody takes the task, and the error is %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, l := range all() {
 		var stopped *network.StoppedError
-		if _, err := fitBlend(ctx, made(30), small(), func(int) []Learner { return []Learner{l} }); !errors.Is(err, context.Canceled) && !errors.As(err, &stopped) {
+		if _, err := fitBlend(ctx, made(30), small(), func(int) []Learner { return []Learner{l} }); !errors.Is(err,
+			context.Canceled) && !errors.As(err, &stopped) {
 			t.Errorf("%s: the error of a cancelled fit is %v", l.Name(), err)
 		}
 	}
@@ -394,4 +417,43 @@ func FuzzModelFile(f *testing.F) {
 			_, _ = l.Leaves(t.Context(), x)
 		}
 	})
+}
+
+// TestModelsKeepTheirRanges: predictions and intervals of each target keep to its own range, also after the model was
+// saved.
+func TestModelsKeepTheirRanges(t *testing.T) {
+	s, x := madeTwo(60), made(50).X
+	alone, err := Fit(t.Context(), s, Options{Network: small().Network})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranges := dataset.Ranges{{Low: -0.1, High: 0.1}, {Low: 0.2, High: 0.3}}
+	for name, m := range map[string]*Model{"blend": fit(t, t.Context(), s, Process{}), "network": alone} {
+		raw, err := m.Within(ranges).MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Model
+		if err := back.UnmarshalBinary(raw); err != nil {
+			t.Fatal(err)
+		}
+		for k, want := range ranges {
+			low, high, err := back.Target(k).PredictInterval(t.Context(), x, 0.5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values, err := back.Target(k).Predict(t.Context(), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range slices.Concat(values, predict(t, t.Context(), back.Target(k), x).Mean, low, high) {
+				if v < want.Low || v > want.High {
+					t.Fatalf("%s, target %d: number %d is %v, outside %v", name, k, i, v, want)
+				}
+			}
+		}
+		if u := predict(t, t.Context(), m, x); slices.Max(u.Mean) < 0.1 || m.Range().Fault(1e9) != "" {
+			t.Errorf("%s: the model without ranges has changed", name)
+		}
+	}
 }

@@ -74,7 +74,8 @@ func (k Kind) Fewest() int {
 // CheckLabels reports more labels than a model of this kind takes. The blend of all candidates takes any number.
 func (k Kind) CheckLabels(n int) error {
 	if k == GaussianOnly && n > MostForProcess {
-		return fmt.Errorf("a Gaussian process takes at most %s labels, and there are %s: choose the learner %s or %s", words.Whole(MostForProcess), words.Whole(n), Auto, TreesOnly)
+		return fmt.Errorf("a Gaussian process takes at most %s labels, and there are %s: choose the learner %s or %s",
+			words.Whole(MostForProcess), words.Whole(n), Auto, TreesOnly)
 	}
 	return nil
 }

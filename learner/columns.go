@@ -13,7 +13,8 @@ type Column struct {
 	Name         string
 	First, Width int  // its features
 	Category     bool // these are the levels of a category, one-hot; a single one is 1 for the second of two levels
-	Mark         int  // the feature that is 1 where the value is missing; 0 or less means none (the first feature is no mark)
+	// the feature that is 1 where the value is missing; 0 or less means none (the first feature is no mark)
+	Mark int
 }
 
 // ColumnsOf returns the columns whose features an encoder returns. The features of a time are
@@ -30,11 +31,18 @@ func ColumnsOf(e *dataset.Encoder) (columns []Column) {
 			c.Width = 1
 		}
 		at += c.Width
+		order := Column{Name: k.Column, First: at, Width: 1}
+		if k.Order != nil {
+			at++
+		}
 		if k.Missing || e.MissingColumns {
-			c.Mark = at
+			c.Mark, order.Mark = at, at
 			at++
 		}
 		add(c)
+		if k.Order != nil {
+			add(order)
+		}
 	}
 	times := map[string]int{}
 	for _, f := range e.Times {

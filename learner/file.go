@@ -14,10 +14,10 @@ import (
 
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/gp"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/gp"
+	"github.com/nextbatch/nextbatch/internal/trees"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/trees"
 )
 
 // A network alone is saved as package network saves it. A blend is saved as
@@ -38,6 +38,7 @@ type fileHead struct {
 	Rows     int              `json:"rows"`
 	Device   string           `json:"device,omitempty"`
 	Targets  []fileTarget     `json:"targets"`
+	Ranges   dataset.Ranges   `json:"range,omitempty"`
 	Networks int              `json:"networks"` // pieces; then, for each target, processes, extra trees, boosting
 	Lengths  []int            `json:"lengths"`  // of the pieces, in bytes
 }
@@ -95,7 +96,8 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 	case m.blended == nil:
 		return m.alone.MarshalBinary()
 	case m.single:
-		return nil, errors.New("the model of one of several targets cannot be saved by itself: save the first, which holds them all")
+		return nil,
+			errors.New("the model of one of several targets cannot be saved by itself: save the first, which holds them all")
 	}
 	head, pieces, err := m.blended.describe()
 	if err != nil {
@@ -121,13 +123,15 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 	add := func(piece []byte, failed error) {
 		pieces, err = append(pieces, piece), errors.Join(err, failed)
 	}
-	head = fileHead{Kind: m.kind, Inputs: m.inputs, Columns: m.columns, Centres: m.centres, Source: m.source, Rows: m.rows, Device: m.device, Networks: len(m.networks)}
+	head = fileHead{Kind: m.kind, Inputs: m.inputs, Columns: m.columns, Centres: m.centres, Source: m.source, Rows: m.rows,
+		Device: m.device, Ranges: m.ranges, Networks: len(m.networks)}
 	for _, n := range m.networks {
 		add(n.MarshalBinary())
 	}
 	for _, t := range m.targets {
 		b := t.blend
-		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Weighed: b.weighed, Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
+		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Weighed: b.weighed,
+			Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
 		var boosting *forest
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
@@ -137,7 +141,9 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 					boosting = own
 				}
 			default:
-				return head, nil, fmt.Errorf("the blend cannot be saved, because it needs %s, which is not one of this program's own learners", p.name)
+				return head, nil,
+					fmt.Errorf("the blend cannot be saved, because it needs %s, which is not one of this program's own learners",
+						p.name)
 			}
 			_, elsewhere := p.predictor.(given)
 			one.Parts = append(one.Parts, filePart{p.name, p.weight, p.factor, p.constant, elsewhere})
@@ -221,7 +227,8 @@ func restore(head fileHead, pieces [][]byte) (*blended, error) {
 	}
 	m := &blended{
 		kind: head.Kind, inputs: head.Inputs, columns: head.Columns, centres: head.Centres,
-		source: head.Source, rows: head.Rows, device: head.Device, targets: make([]fitted, len(head.Targets)),
+		source: head.Source, rows: head.Rows, device: head.Device, ranges: head.Ranges,
+		targets: make([]fitted, len(head.Targets)),
 	}
 	take := func(n int) [][]byte {
 		some := pieces[:n]
@@ -274,7 +281,8 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	if err != nil {
 		return err
 	}
-	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, weighed: from.Weighed, intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
+	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, weighed: from.Weighed,
+		intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
 	for _, p := range from.Parts {
 		var predictor Predictor
 		switch {
@@ -339,6 +347,8 @@ func (h *fileHead) check(pieces int) error {
 		return errors.New("there are no targets, or less than no networks or rows")
 	case h.Centres != nil && (h.Columns != nil || len(h.Centres) != inputs || !allFinite(h.Centres)):
 		return errors.New("the centres do not fit the inputs")
+	case h.Ranges.Check(len(h.Targets)) != nil:
+		return h.Ranges.Check(len(h.Targets))
 	}
 	if h.Columns != nil {
 		if err := h.Columns.Check(); err != nil {
@@ -349,7 +359,8 @@ func (h *fileHead) check(pieces int) error {
 		}
 	}
 	for _, t := range h.Targets {
-		if t.Processes < 0 || t.Extra < 0 || t.Boosting < 0 || t.Processes > pieces || t.Extra > pieces || t.Boosting > pieces {
+		if t.Processes < 0 || t.Extra < 0 || t.Boosting < 0 || t.Processes > pieces ||
+			t.Extra > pieces || t.Boosting > pieces {
 			return errors.New("the numbers of models are wrong")
 		}
 		count += t.Processes + t.Extra + t.Boosting
@@ -366,7 +377,8 @@ func (h *fileHead) check(pieces int) error {
 func (t *fileTarget) check() error {
 	sum := 0.0
 	for _, p := range t.Parts {
-		if !(p.Weight > 0) || !(p.Factor >= 0) || !(p.Constant >= 0) || !allFinite([]float64{p.Weight, p.Factor, p.Constant}) {
+		if !(p.Weight > 0) || !(p.Factor >= 0) || !(p.Constant >= 0) ||
+			!allFinite([]float64{p.Weight, p.Factor, p.Constant}) {
 			return fmt.Errorf("the weight or the deviations of %q are wrong", p.Name)
 		}
 		sum += p.Weight
@@ -375,11 +387,14 @@ func (t *fileTarget) check() error {
 	switch {
 	case math.Abs(sum-1) > 1e-6:
 		return fmt.Errorf("the weights sum to %v", sum)
-	case !(t.Factor >= 0) || !(t.RMSE >= 0) || !allFinite([]float64{t.Factor, t.RMSE, i.Floor, i.Typical, i.ConstantScore, i.AdaptiveScore}):
+	case !(t.Factor >= 0) || !(t.RMSE >= 0) || !allFinite([]float64{t.Factor, t.RMSE, i.Floor, i.Typical,
+		i.ConstantScore, i.AdaptiveScore}):
 		return errors.New("the error of the blend is wrong")
-	case i.Rows != len(t.Scores) || i.Folds < 0 || i.Random < 0 || i.Random > i.Rows || i.Outside < 0 || i.Outside > i.Rows || i.Floor < 0 || i.Typical < 0 || i.Adaptive() && i.Typical == 0:
+	case i.Rows != len(t.Scores) || i.Folds < 0 || i.Random < 0 || i.Random > i.Rows || i.Outside < 0 ||
+		i.Outside > i.Rows || i.Floor < 0 || i.Typical < 0 || i.Adaptive() && i.Typical == 0:
 		return errors.New("the intervals are wrong")
-	case t.Counts != nil && (len(t.Counts) != len(t.Scores) || !allFinite(t.Counts) || slices.ContainsFunc(t.Counts, func(c float64) bool { return c <= 0 })):
+	case t.Counts != nil && (len(t.Counts) != len(t.Scores) || !allFinite(t.Counts) ||
+		slices.ContainsFunc(t.Counts, func(c float64) bool { return c <= 0 })):
 		return errors.New("the counts of the intervals are wrong")
 	case !slices.IsSorted(t.Scores) || !allFinite(t.Scores) || len(t.Scores) > 0 && t.Scores[0] < 0:
 		return errors.New("the scores of the intervals are wrong")

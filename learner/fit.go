@@ -48,7 +48,8 @@ func Fit(ctx context.Context, s network.Sample, o Options) (*Model, error) {
 		return OfNetwork(m), err
 	}
 	if o.Folds < 0 || o.Folds == 1 || o.NetworkFolds < 0 {
-		return nil, fmt.Errorf("%d folds, and networks for %d of them; there must be at least 2 and 1, or 0 for the defaults", o.Folds, o.NetworkFolds)
+		return nil, fmt.Errorf("%d folds, and networks for %d of them; there must be at least 2 and 1, or 0 for the defaults",
+			o.Folds, o.NetworkFolds)
 	}
 	n := Network{o.Network, o.NetworkFolds}
 	n.Options.Config = smooth(n.Options.Config)
@@ -96,7 +97,8 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling, Seed: o.Network.Config.Seed, shown: o.Shown}
+	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling,
+		Seed: o.Network.Config.Seed, shown: o.Shown}
 	if s.Random != nil {
 		t.Random = append(s.Random[:len(s.Random):len(s.Random)], make([]bool, s.ValidX.Rows)...)
 	}
@@ -127,8 +129,8 @@ func (t *Task) crossFit(ctx context.Context, l Learner) ([]*CrossFitted, error) 
 	return list, nil
 }
 
-// mayFail reports whether the others do without a learner that failed: one of this package, whose numbers did not suit it. An
-// error of a device, or of a learner of the caller's own, is for the caller.
+// mayFail reports whether the others do without a learner that failed: one of this package, whose numbers did not suit
+// it. An error of a device, or of a learner of the caller's own, is for the caller.
 func mayFail(l Learner, err error) bool {
 	switch l.(type) {
 	case Process, ExtraTrees, Boosting, Network:
@@ -170,8 +172,8 @@ func (m *blended) fit(ctx context.Context, t *Task, learners []Learner) error {
 	return nil
 }
 
-// crossFitAll cross-fits the learners. It returns what became of them, and the results of each target, with nil for learners that
-// refuse.
+// crossFitAll cross-fits the learners. It returns what became of them, and the results of each target, with nil for
+// learners that refuse.
 func (t *Task) crossFitAll(ctx context.Context, learners []Learner) ([]Candidate, [][]*CrossFitted, error) {
 	candidates := make([]Candidate, len(learners))
 	all := make([][]*CrossFitted, t.Targets())

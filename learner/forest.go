@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/trees"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/trees"
 )
 
 // Boosting is gradient boosting (package trees).
@@ -66,7 +66,8 @@ func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error)
 			if err != nil {
 				return nil, err
 			}
-			means, stds, err := (&forest{models: []*trees.Model{m}, apart: true}).predict(ctx, data.Inputs.SelectRows(held), true)
+			means, stds, err := (&forest{models: []*trees.Model{m}, apart: true}).predict(ctx,
+				data.Inputs.SelectRows(held), true)
 			if err != nil {
 				return nil, err
 			}
@@ -115,7 +116,8 @@ func (f *forest) Predict(ctx context.Context, rows Rows, deviations bool) (means
 }
 
 // predict takes folded rows.
-func (f *forest) predict(ctx context.Context, rows matrix.Dense[float32], deviations bool) (means, stds []float64, err error) {
+func (f *forest) predict(ctx context.Context, rows matrix.Dense[float32],
+	deviations bool) (means, stds []float64, err error) {
 	means = make([]float64, rows.Rows)
 	for _, m := range f.models {
 		one, err := m.Predict(ctx, rows)

@@ -27,7 +27,8 @@ func (Given) Refuses(int, int) string { return "" }
 // CrossFit implements Learner.
 func (g Given) CrossFit(_ context.Context, t *Task) ([]*CrossFitted, error) {
 	if g.Held.Rows != t.Rows.Len() || g.Held.Cols != t.Targets() {
-		return nil, fmt.Errorf("there are %d×%d predictions for %d labelled rows and %d targets", g.Held.Rows, g.Held.Cols, t.Rows.Len(), t.Targets())
+		return nil, fmt.Errorf("there are %d×%d predictions for %d labelled rows and %d targets", g.Held.Rows, g.Held.Cols,
+			t.Rows.Len(), t.Targets())
 	}
 	list := make([]*CrossFitted, t.Targets())
 	for k := range list {
@@ -48,7 +49,8 @@ func (g given) Predict(_ context.Context, rows Rows, _ bool) (means, stds []floa
 	case g.rows == nil:
 		return nil, nil, errors.New("it was fitted elsewhere, and its predictions for these rows are not given")
 	case len(g.rows) != rows.Len():
-		return nil, nil, fmt.Errorf("it was fitted elsewhere, and there are %d of its predictions for %d rows", len(g.rows), rows.Len())
+		return nil, nil, fmt.Errorf("it was fitted elsewhere, and there are %d of its predictions for %d rows",
+			len(g.rows), rows.Len())
 	}
 	return g.rows, nil, nil
 }

@@ -13,7 +13,8 @@ import (
 
 // foldwise predicts labels by ridge regression on the inputs, as a caller would elsewhere: for the rows of
 // a sample by models without the row's share of them, and for others by the model of all.
-func foldwise(t *testing.T, s network.Sample) (held matrix.Dense[float64], predict func(x matrix.Dense[float32]) matrix.Dense[float64]) {
+func foldwise(t *testing.T,
+	s network.Sample) (held matrix.Dense[float64], predict func(x matrix.Dense[float32]) matrix.Dense[float64]) {
 	t.Helper()
 	targets := max(s.Targets, 1)
 	held = matrix.New[float64](s.X.Rows, targets)
@@ -126,7 +127,8 @@ func TestGiven(t *testing.T) {
 	if read, err = read.With(map[string]matrix.Dense[float64]{"ridge": elsewhere(fresh.X)}); err != nil {
 		t.Fatal(err)
 	}
-	if again := predict(t, t.Context(), read, fresh.X); !slices.Equal(again.Mean, u.Mean) || !slices.Equal(again.Std, u.Std) {
+	if again := predict(t, t.Context(), read, fresh.X); !slices.Equal(again.Mean, u.Mean) ||
+		!slices.Equal(again.Std, u.Std) {
 		t.Error("a model that was read predicts something else")
 	}
 	if again, err := m.MarshalBinary(); err != nil || !bytes.Equal(raw, again) {
@@ -164,7 +166,8 @@ func TestGivenThatCannotBeUsed(t *testing.T) {
 	one := func(others ...Learner) (*Model, error) {
 		return Fit(t.Context(), s, Options{Kind: TreesOnly, Others: others})
 	}
-	if _, err := one(Given{"ridge", held.Slice(0, 39)}); err == nil || !strings.Contains(err.Error(), "ridge: there are 39×1 predictions for 40") {
+	if _, err := one(Given{"ridge", held.Slice(0, 39)}); err == nil ||
+		!strings.Contains(err.Error(), "ridge: there are 39×1 predictions for 40") {
 		t.Errorf("too few predictions: %v", err)
 	}
 	for _, others := range [][]Learner{{Given{"ridge", held}, Given{"ridge", held}}, {Given{"boosting", held}}} {

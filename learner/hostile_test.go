@@ -23,15 +23,19 @@ func (l tired) CrossFit(context.Context, *Task) ([]*CrossFitted, error) {
 	return l.list, nil
 }
 
-// TestLearnersThatGiveUp: a learner of somebody's own that gives up without predictions is left out with its reason, and one
-// whose results are incomplete is an error.
+// TestLearnersThatGiveUp: a learner of somebody's own that gives up without predictions is left out with its reason,
+// and one whose results are incomplete is an error.
 func TestLearnersThatGiveUp(t *testing.T) {
 	m := fit(t, t.Context(), made(30), Process{}, tired{[]*CrossFitted{{Left: "too tired"}}})
 	if c := m.Candidates()[1]; c.Left != "too tired" || c.Weight != 0 {
 		t.Errorf("%+v", c)
 	}
 	for _, list := range [][]*CrossFitted{nil, {nil}, {{Means: make([]float64, 3)}}} {
-		if _, err := fitBlend(t.Context(), made(30), small(), func(int) []Learner { return []Learner{Process{}, tired{list}} }); err == nil || !strings.Contains(err.Error(), "tired: it ") {
+		if _,
+			err := fitBlend(t.Context(), made(30), small(), func(int) []Learner {
+			return []Learner{Process{},
+				tired{list}}
+		}); err == nil || !strings.Contains(err.Error(), "tired: it ") {
 			t.Errorf("%v: %v", list, err)
 		}
 	}

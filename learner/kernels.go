@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/internal/trees"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/trees"
 )
 
 // What kernels use of a model. They see rows as Model.Inputs returns them. A candidate of a blend serves them

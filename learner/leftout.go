@@ -12,17 +12,17 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// Labels that are wrong by orders of magnitude would set the scale of all others, and pull the predictions of many rows. So a
-// blend is fitted without them. First, a label that is far out, more than farOut ranges of the middle four fifths of the labels
-// beyond these, counts as the farthest ordinary one, and all learners are cross-fitted. The size of an error is then compared with
-// those at most other rows:
+// Labels that are wrong by orders of magnitude would set the scale of all others, and pull the predictions of many
+// rows. So a blend is fitted without them. First, a label that is far out, more than farOut ranges of the middle four
+// fifths of the labels beyond these, counts as the farthest ordinary one, and all learners are cross-fitted. The size
+// of an error is then compared with those at most other rows:
 //
 //	z_i = min_k |y_i - ŷ_ki|/q_k,   q_k the 90 % quantile of the sizes of the errors of candidate k.
 //
-// The labels with the largest z_i are left out if they are far out, their z_i is above absurdAt, and a gap separates them from the next
-// one; at most one label in twenty is. Then all learners are cross-fitted again, with the others as they are. Skewed labels that the
-// models expect, and heavy tails, which have no such gap, are kept. Errors alone do not suffice: on tables that are almost a
-// function of the inputs, right labels may be off by ten q_k.
+// The labels with the largest z_i are left out if they are far out, their z_i is above absurdAt, and a gap separates
+// them from the next one; at most one label in twenty is. Then all learners are cross-fitted again, with the others as
+// they are. Skewed labels that the models expect, and heavy tails, which have no such gap, are kept. Errors alone do
+// not suffice: on tables that are almost a function of the inputs, right labels may be off by ten q_k.
 const (
 	absurdAt   = 6.0
 	gap        = 3.0
@@ -75,7 +75,8 @@ func (t *Task) absurd(target int, crossed []*CrossFitted) []int {
 	low, high := dataset.OrdinaryLabels(labels, farOut)
 	ordinary := func(i int) bool { return labels[i] >= low && labels[i] <= high }
 	for n := len(known) / mostLeft; n > 0; n-- {
-		if last := sizes[order[n-1]]; last > absurdAt && last >= gap*sizes[order[n]] && !slices.ContainsFunc(order[:n], ordinary) {
+		if last := sizes[order[n-1]]; last > absurdAt && last >= gap*sizes[order[n]] &&
+			!slices.ContainsFunc(order[:n], ordinary) {
 			left := pickRows(known, order[:n])
 			slices.Sort(left)
 			return left
@@ -143,8 +144,8 @@ func (t *Task) without(left [][]int) *Task {
 	return &rest
 }
 
-// addLeftOut records labels of a target that were left out, with predictions of the blend, which has not learnt from them, and
-// adds their residuals to those of the other rows.
+// addLeftOut records labels of a target that were left out, with predictions of the blend, which has not learnt from
+// them, and adds their residuals to those of the other rows.
 func (b *blend) addLeftOut(ctx context.Context, t *Task, target int, left []int, crossed []*CrossFitted) error {
 	if len(left) == 0 {
 		return nil
@@ -186,8 +187,9 @@ func (m *Model) LeftOut() []LeftOut {
 	return slices.Clone(m.of().blend.leftOut)
 }
 
-// LeftOutNotes says which labels the model has not learnt from, and why. Name returns what the user calls a row of the sample. Aside, unless
-// nil, returns what else is known of the label of a row, as a clause such as "which looks like a slip", or nothing.
+// LeftOutNotes says which labels the model has not learnt from, and why. Name returns what the user calls a row of the
+// sample. Aside, unless nil, returns what else is known of the label of a row, as a clause such as "which looks like a
+// slip", or nothing.
 func (m *Model) LeftOutNotes(name, aside func(row int) string) (notes []string) {
 	for _, l := range m.LeftOut() {
 		what := ""
@@ -197,8 +199,9 @@ func (m *Model) LeftOutNotes(name, aside func(row int) string) (notes []string) 
 		if aside != nil && aside(l.Row) != "" {
 			what += ", " + aside(l.Row) + ","
 		}
-		notes = append(notes, fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten are within %s of what is predicted for them; correct it if it is wrong",
-			words.Grouped(l.Label), name(l.Row), what, words.Number(l.Prediction), words.Number(l.Usual)))
+		notes = append(notes,
+			fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten are within %s of what is predicted for them; correct it if it is wrong",
+				words.Grouped(l.Label), name(l.Row), what, words.Number(l.Prediction), words.Number(l.Usual)))
 	}
 	return notes
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestAbsurdLabelsAreLeftOut: a label that is a thousand times too large changes the predictions no more than a missing one would, is
-// named, and keeps its residual, which audits and estimates of errors need.
+// TestAbsurdLabelsAreLeftOut: a label that is a thousand times too large changes the predictions no more than a missing
+// one would, is named, and keeps its residual, which audits and estimates of errors need.
 func TestAbsurdLabelsAreLeftOut(t *testing.T) {
 	clean, wrong := made(60), made(60)
 	wrong.Y[7] = 1000
@@ -49,7 +49,8 @@ func TestAbsurdLabelsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestWrongLabelsOfSeveralTargets: networks and candidates from elsewhere do without a label, too, and the other target keeps the row.
+// TestWrongLabelsOfSeveralTargets: networks and candidates from elsewhere do without a label, too, and the other target
+// keeps the row.
 func TestWrongLabelsOfSeveralTargets(t *testing.T) {
 	s := madeTwo(60)
 	held := matrix.New[float64](60, 2)
@@ -62,12 +63,15 @@ func TestWrongLabelsOfSeveralTargets(t *testing.T) {
 	if first, second := m.LeftOut(), m.Target(1).LeftOut(); len(first) > 0 || len(second) != 1 || second[0].Row != 10 {
 		t.Errorf("left out: %+v, %+v", first, second)
 	}
-	if notes := m.Target(1).LeftOutNotes(func(int) string { return "x" }, func(int) string { return "which is odd" }); len(notes) != 1 || !strings.Contains(notes[0], "row x (2), which is odd, was left out") {
+	if notes := m.Target(1).LeftOutNotes(func(int) string { return "x" },
+		func(int) string { return "which is odd" }); len(notes) != 1 ||
+		!strings.Contains(notes[0], "row x (2), which is odd, was left out") {
 		t.Errorf("the notes are %q", notes)
 	}
 }
 
-// TestHeavyTailsAreKept: large errors are left out only where a gap separates them from the others, and not too many of them.
+// TestHeavyTailsAreKept: large errors are left out only where a gap separates them from the others, and not too many of
+// them.
 func TestHeavyTailsAreKept(t *testing.T) {
 	crossed := []*CrossFitted{{Means: make([]float64, 100)}}
 	task := func(large ...float64) *Task {

@@ -3,7 +3,7 @@ package learner
 import (
 	"math"
 
-	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/network"
 )
 

@@ -14,8 +14,8 @@ import (
 )
 
 // Model is a fitted model: a network alone, or a blend. It predicts one number from rows like those that it
-// was fitted to, in the units of its labels. It comes from Fit, OfNetwork or Load and does not change: its methods may be
-// called from several goroutines. The zero value returns network.ErrNotFitted.
+// was fitted to, in the units of its labels. It comes from Fit, OfNetwork or Load and does not change: its methods may
+// be called from several goroutines. The zero value returns network.ErrNotFitted.
 //
 // A model that was fitted to several targets predicts the first of them. Target returns the
 // models of the others.
@@ -37,6 +37,7 @@ type blended struct {
 	device  string
 	note    string // why no device trained the networks; not saved
 	targets []fitted
+	ranges  dataset.Ranges // of the targets, as declared
 
 	networks []*network.Model // those of the folds, with an output for each target, even if they have no weight
 }
@@ -55,7 +56,8 @@ func OfNetwork(m *network.Model) *Model { return &Model{alone: m} }
 
 // newBlended returns a model that has yet to be fitted.
 func newBlended(t *Task, o Options) *blended {
-	m := &blended{kind: o.Kind, inputs: t.Scaling, source: o.Network.Source, rows: t.Rows.Len(), targets: make([]fitted, t.Targets())}
+	m := &blended{kind: o.Kind, inputs: t.Scaling, source: o.Network.Source, rows: t.Rows.Len(),
+		targets: make([]fitted, t.Targets())}
 	if o.Network.Columns != nil {
 		m.columns = new(*o.Network.Columns)
 	}
@@ -132,8 +134,35 @@ func (m *Model) Notes() (notes []string) {
 
 func (m *Model) of() *fitted { return &m.blended.targets[m.target] }
 
+// Within returns the model with declared ranges of the labels, to which its predictions and intervals keep. They are
+// saved with it.
+func (m *Model) Within(ranges dataset.Ranges) *Model {
+	if m.blended == nil {
+		return OfNetwork(m.alone.Declare(ranges))
+	}
+	all, within := *m.blended, *m
+	all.ranges, within.blended = ranges, &all
+	return &within
+}
+
+// Range returns the declared range of the target of the model.
+func (m *Model) Range() dataset.Range {
+	if m.blended == nil {
+		return m.alone.Range()
+	}
+	return m.blended.ranges.Of(m.target)
+}
+
 // Predict returns the predictions for the rows of x.
 func (m *Model) Predict(ctx context.Context, x matrix.Dense[float32]) ([]float64, error) {
+	values, err := m.predict(ctx, x)
+	if err == nil {
+		m.Range().Clip(values)
+	}
+	return values, err
+}
+
+func (m *Model) predict(ctx context.Context, x matrix.Dense[float32]) ([]float64, error) {
 	if m.blended == nil {
 		return m.alone.Predict(ctx, x)
 	}
@@ -149,6 +178,14 @@ func (m *Model) Predict(ctx context.Context, x matrix.Dense[float32]) ([]float64
 // blend are calibrated on the rows that were held out, on average. Posterior is then all of the deviation, and
 // Spread is zero.
 func (m *Model) PredictStd(ctx context.Context, x matrix.Dense[float32]) (network.Uncertain, error) {
+	u, err := m.predictStd(ctx, x)
+	if err == nil {
+		m.Range().Clip(u.Mean)
+	}
+	return u, err
+}
+
+func (m *Model) predictStd(ctx context.Context, x matrix.Dense[float32]) (network.Uncertain, error) {
 	if m.blended == nil {
 		return m.alone.PredictStd(ctx, x)
 	}
@@ -175,7 +212,17 @@ func (m *Model) PredictStd(ctx context.Context, x matrix.Dense[float32]) (networ
 // probability, by conformal prediction with the held-out rows; Intervals describes them. That
 // supposes that new rows and labelled rows are drawn alike. If there are too few rows for the
 // coverage, the error is a *conformal.CoverageError.
-func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[float32], coverage float64) (low, high []float64, err error) {
+func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[float32],
+	coverage float64) (low, high []float64, err error) {
+	if low, high, err = m.predictInterval(ctx, x, coverage); err == nil {
+		m.Range().Clip(low)
+		m.Range().Clip(high)
+	}
+	return low, high, err
+}
+
+func (m *Model) predictInterval(ctx context.Context, x matrix.Dense[float32],
+	coverage float64) (low, high []float64, err error) {
 	if m.blended == nil {
 		return m.alone.PredictInterval(ctx, x, coverage)
 	}
@@ -276,8 +323,8 @@ func (m *Model) Residuals() []network.Residual {
 	return slices.Clone(m.of().blend.residuals)
 }
 
-// HeldDeviations returns the standard deviations that a blend predicts for the errors of Residuals, by the models that have not
-// learnt from the rows. There are none for a network alone.
+// HeldDeviations returns the standard deviations that a blend predicts for the errors of Residuals, by the models that
+// have not learnt from the rows. There are none for a network alone.
 func (m *Model) HeldDeviations() []float64 {
 	if m.blended == nil {
 		return nil
@@ -293,7 +340,8 @@ func (m *Model) Provenance() network.Provenance {
 	}
 	f := m.of()
 	return network.Provenance{
-		Source: m.blended.source, Target: f.name, Rows: m.blended.rows, ValidRows: f.blend.intervals.Rows - f.blend.intervals.Outside, Device: m.blended.device,
+		Source: m.blended.source, Target: f.name, Rows: m.blended.rows,
+		ValidRows: f.blend.intervals.Rows - f.blend.intervals.Outside, Device: m.blended.device,
 		Best: []int{}, ValidRMSE: []float64{f.blend.rmse}, Jitter: []float64{},
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/trees"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/trees"
 )
 
 // Labelled rows that a method picked are unlike the rest of the pool, on which the model will be used.
@@ -16,8 +16,8 @@ import (
 //	v_i ∝ π(x_i)/(1 - π(x_i))
 //
 // rows of the pool. Boosting learns π, and predicts each row out of fold. Where it cannot tell the two sets
-// apart, as for labels that were drawn at random, it grows no trees, and all rows count alike. The weights of the blend, the
-// errors of the candidates and the intervals are of rows that count v_i.
+// apart, as for labels that were drawn at random, it grows no trees, and all rows count alike. The weights of the
+// blend, the errors of the candidates and the intervals are of rows that count v_i.
 
 const (
 	fewestToWeigh = 40   // labels: with fewer, boosting cannot tell the sets apart
@@ -65,15 +65,16 @@ func (t *Task) weighByPool(ctx context.Context, pool matrix.Dense[float32]) erro
 }
 
 // Labelled rows that were drawn from the pool at random are like the rest of it, whatever the inputs show, so intervals
-// rely on them. The others count less, but they are many: with random rows alone, chance would decide the length. On 28 replayed
-// campaigns of 256 labels, 88 of them random, a quarter, a half and 1 were about equally good, and better than 0.
+// rely on them. The others count less, but they are many: with random rows alone, chance would decide the length. On 28
+// replayed campaigns of 256 labels, 88 of them random, a quarter, a half and 1 were about equally good, and better than
+// 0.
 const (
 	fewestRandom = 24   // labels: with fewer, all count alike
 	pickedShare  = 0.25 // of a row that was picked, times what it stands for
 )
 
-// calibrating returns how much each of some rows counts for the intervals, 1 on average, and how many of them were drawn at
-// random, if that makes a difference. Nil means that all count alike.
+// calibrating returns how much each of some rows counts for the intervals, 1 on average, and how many of them were
+// drawn at random, if that makes a difference. Nil means that all count alike.
 func (t *Task) calibrating(rows []int) (counts []float64, random int) {
 	if counts = t.stand(rows); t.countRandom() >= fewestRandom {
 		if counts == nil {

@@ -28,7 +28,8 @@ func TestRowsStandForThePool(t *testing.T) {
 		return x
 	}
 	stand := func(labelled matrix.Dense[float32]) []float64 {
-		task, err := newTask(t.Context(), network.Sample{X: labelled, Y: make([]float64, labelled.Rows), Unlabelled: sample(3000, 0.5)}, Options{Kind: Auto})
+		task, err := newTask(t.Context(), network.Sample{X: labelled, Y: make([]float64, labelled.Rows),
+			Unlabelled: sample(3000, 0.5)}, Options{Kind: Auto})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,8 @@ func TestRowsStandForThePool(t *testing.T) {
 		for i := range 50 {
 			random[i] = true
 		}
-		m, err := Fit(t.Context(), network.Sample{X: biased, Y: y, Unlabelled: pool, Random: random}, Options{Kind: TreesOnly, Only: []string{"extra-trees"}})
+		m, err := Fit(t.Context(), network.Sample{X: biased, Y: y, Unlabelled: pool, Random: random},
+			Options{Kind: TreesOnly, Only: []string{"extra-trees"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +55,8 @@ func TestRowsStandForThePool(t *testing.T) {
 			t.Fatal(err)
 		}
 		if unlike := pool.Rows != biased.Rows; m.CountsPool() != unlike || loaded.CountsPool() != unlike {
-			t.Errorf("the pool is unlike the labelled rows: %v, and they count for it: %v, when loaded %v", unlike, m.CountsPool(), loaded.CountsPool())
+			t.Errorf("the pool is unlike the labelled rows: %v, and they count for it: %v, when loaded %v", unlike,
+				m.CountsPool(), loaded.CountsPool())
 		}
 	}
 	sums, counts := [2]float64{}, [2]float64{}
@@ -72,8 +75,8 @@ func TestRowsStandForThePool(t *testing.T) {
 	}
 }
 
-// TestIntervalsRelyOnRandomRows: where enough labelled rows are known to be random, the others count a quarter of what they stand for, and
-// the intervals are those of the random rows, not of the harder ones that were picked.
+// TestIntervalsRelyOnRandomRows: where enough labelled rows are known to be random, the others count a quarter of what
+// they stand for, and the intervals are those of the random rows, not of the harder ones that were picked.
 func TestIntervalsRelyOnRandomRows(t *testing.T) {
 	s := made(120)
 	s.Random = make([]bool, 120)
@@ -95,7 +98,8 @@ func TestIntervalsRelyOnRandomRows(t *testing.T) {
 	}
 	short, m := length(s)
 	long, unknown := length(wide)
-	if how := m.Intervals(); how.Random != 60 || unknown.Intervals().Random != 0 || !strings.Contains(how.String(), "in 5 folds (of which 60 were drawn at random and count most)") {
+	if how := m.Intervals(); how.Random != 60 || unknown.Intervals().Random != 0 ||
+		!strings.Contains(how.String(), "in 5 folds (of which 60 were drawn at random and count most)") {
 		t.Errorf("the intervals: %v; unknown: %v", how, unknown.Intervals())
 	}
 	if !(short < 0.85*long) {
@@ -116,12 +120,14 @@ func TestIntervalsRelyOnRandomRows(t *testing.T) {
 		t.Errorf("one random row changes the length from %v to %v", long, got)
 	}
 	few.Random = few.Random[:100]
-	if _, err := Fit(t.Context(), few, Options{Kind: GaussianOnly}); err == nil || !strings.Contains(err.Error(), "for 100 it is known") {
+	if _, err := Fit(t.Context(), few, Options{Kind: GaussianOnly}); err == nil ||
+		!strings.Contains(err.Error(), "for 100 it is known") {
 		t.Errorf("the error of too short a list is %v", err)
 	}
 }
 
-// TestIntervalsOfAllFolds: where networks are trained for some folds only, random rows of the others count for the intervals, too.
+// TestIntervalsOfAllFolds: where networks are trained for some folds only, random rows of the others count for the
+// intervals, too.
 func TestIntervalsOfAllFolds(t *testing.T) {
 	s := made(60)
 	s.Random = slices.Repeat([]bool{true, false}, 30)
@@ -130,7 +136,8 @@ func TestIntervalsOfAllFolds(t *testing.T) {
 	if m.Candidates()[1].Weight == 0 {
 		t.Fatalf("the network has no weight: %s", m.Choice())
 	}
-	if how := m.Intervals(); how.Rows != 60 || how.Random != 30 || how.Outside != 36 || how.Folds != 5 || m.Provenance().ValidRows != 24 || len(m.Residuals()) != 24 {
+	if how := m.Intervals(); how.Rows != 60 || how.Random != 30 || how.Outside != 36 || how.Folds != 5 ||
+		m.Provenance().ValidRows != 24 || len(m.Residuals()) != 24 {
 		t.Errorf("%+v; %d validation rows, %d residuals", how, m.Provenance().ValidRows, len(m.Residuals()))
 	}
 	low, high, err := m.PredictInterval(t.Context(), made(300).X, 0.9)
@@ -150,7 +157,8 @@ func TestIntervalsOfAllFolds(t *testing.T) {
 		t.Errorf("a network that is the only candidate: %+v", got)
 	}
 	s.Random = slices.Repeat([]bool{true, true, false}, 20)
-	if got := fit(t, t.Context(), s, Process{}, n, biased{name: "own", off: 1}).Intervals(); got.Rows != 24 || got.Outside != 0 || got.Random == 0 {
+	if got := fit(t, t.Context(), s, Process{}, n, biased{name: "own", off: 1}).Intervals(); got.Rows != 24 ||
+		got.Outside != 0 || got.Random == 0 {
 		t.Errorf("with mostly random rows: %+v", got)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )

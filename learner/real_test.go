@@ -23,10 +23,11 @@ import (
 //
 //	go test ./learner -run RealTables -v -timeout 0 -tables all -kinds auto,gp,trees,today -labels 256 -seeds 3
 var (
-	labelsFlag  = flag.Int("labels", 64, "labelled rows of TestBlendOnRealTables")
-	seedsFlag   = flag.Int("seeds", 1, "random sets of labelled rows of TestBlendOnRealTables")
-	tablesFlag  = flag.String("tables", "airfoil,autompg,concrete,yacht", "tables of TestBlendOnRealTables, or all")
-	kindsFlag   = flag.String("kinds", "auto,gp,trees", "learners of TestBlendOnRealTables; today is the paper's network, with cross-fitted intervals")
+	labelsFlag = flag.Int("labels", 64, "labelled rows of TestBlendOnRealTables")
+	seedsFlag  = flag.Int("seeds", 1, "random sets of labelled rows of TestBlendOnRealTables")
+	tablesFlag = flag.String("tables", "airfoil,autompg,concrete,yacht", "tables of TestBlendOnRealTables, or all")
+	kindsFlag  = flag.String("kinds", "auto,gp,trees",
+		"learners of TestBlendOnRealTables; today is the paper's network, with cross-fitted intervals")
 	plantedFlag = flag.Int("planted", 0, "labels of TestBlendOnRealTables that are a hundred times too large")
 )
 
@@ -72,7 +73,8 @@ func TestBlendOnRealTables(t *testing.T) {
 	for _, kind := range kinds {
 		summary[kind] = summarise(all[kind])
 		low, high := coverageByTable(all[kind])
-		t.Logf("%-8s RMSE %.4f, coverage %.3f (by table %.3f to %.3f), length %.3f", kind, summary[kind].rmse, summary[kind].coverage, low, high, summary[kind].length)
+		t.Logf("%-8s RMSE %.4f, coverage %.3f (by table %.3f to %.3f), length %.3f", kind, summary[kind].rmse,
+			summary[kind].coverage, low, high, summary[kind].length)
 	}
 	auto, ok := summary[string(Auto)]
 	if !ok {
@@ -118,7 +120,8 @@ func coverageByTable(list []measured) (low, high float64) {
 }
 
 // measure fits a model to random rows and measures it on up to 2000 others.
-func measure(t *testing.T, kind string, x matrix.Dense[float32], y []float64, e *dataset.Encoder, seed uint64) (m measured, ok bool) {
+func measure(t *testing.T, kind string, x matrix.Dense[float32], y []float64, e *dataset.Encoder,
+	seed uint64) (m measured, ok bool) {
 	t.Helper()
 	order := rng.New(seed, "learner: real tables").Perm(len(y))
 	if len(order) < *labelsFlag+50 {

@@ -8,9 +8,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Relevance returns how much the predictions for these rows depend on each column of the user's table, by name: the root
-// mean square of how far they move when the values of the column are shuffled among the rows, over the deviation of the predictions,
-// summed over the targets. Columns that hold the same information share it. It is nil where there was no table.
+// Relevance returns how much the predictions for these rows depend on each column of the user's table, by name: the
+// root mean square of how far they move when the values of the column are shuffled among the rows, over the deviation
+// of the predictions, summed over the targets. Columns that hold the same information share it. It is nil where there
+// was no table.
 func (m *Model) Relevance(ctx context.Context, x matrix.Dense[float32]) (map[string]float64, error) {
 	if m.Columns() == nil {
 		return nil, nil

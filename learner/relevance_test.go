@@ -25,7 +25,8 @@ func TestRelevance(t *testing.T) {
 	} else if list, err := m.Relevance(t.Context(), rows); list != nil || err != nil {
 		t.Errorf("without a table: %v, %v", list, err)
 	}
-	o.Network.Columns = &dataset.Encoder{Numeric: []string{"noise", "number", "more noise"}, Categories: []dataset.Category{{Column: "word", Levels: []string{"a", "b", "c"}}}}
+	o.Network.Columns = &dataset.Encoder{Numeric: []string{"noise", "number", "more noise"},
+		Categories: []dataset.Category{{Column: "word", Levels: []string{"a", "b", "c"}}}}
 	m, err := Fit(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,8 @@ func TestRelevance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 4 || !(list["word"] > list["number"] && list["number"] > 0.4) || !(max(list["noise"], list["more noise"]) < 0.2) {
+	if len(list) != 4 || !(list["word"] > list["number"] && list["number"] > 0.4) ||
+		!(max(list["noise"], list["more noise"]) < 0.2) {
 		t.Errorf("%v", list)
 	}
 }

@@ -322,13 +322,26 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	a, b := matrix.Shape{Rows: 2, Cols: 3}, matrix.Shape{Rows: 4, Cols: 5}
 	for want, err := range map[string]error{
-		"op: shape 2x3 does not fit 4x5":                              matrix.ShapeError{Op: "op", Got: a, Want: b},
-		"op: 2x3 with stride 4 does not fit into 6 elements":          matrix.LayoutError{Op: "op", Shape: a, Stride: 4, Len: 6},
-		"op: index -1 is out of range [0, 3)":                         matrix.IndexError{Op: "op", Index: -1, Limit: 3},
-		"matrix.Copy: shape 2x3 does not fit 4x5":                     caught(func() { matrix.MustMatch("matrix.Copy", a, b) }).(error),
-		"matrix.Row: index 0 is out of range [0, 0)":                  caught(func() { matrix.New[float32](0, 2).Row(0) }).(error),
-		"matrix.At: index 2 is out of range [0, 2)":                   caught(func() { matrix.New[float32](1, 2).At(0, 2) }).(error),
-		"matrix.View: 1x1 with stride 1 does not fit into 0 elements": caught(func() { matrix.View[float32](1, 1, nil) }).(error),
+		"op: shape 2x3 does not fit 4x5": matrix.ShapeError{Op: "op", Got: a, Want: b},
+		"op: 2x3 with stride 4 does not fit into 6 elements": matrix.LayoutError{Op: "op",
+			Shape: a, Stride: 4, Len: 6},
+		"op: index -1 is out of range [0, 3)": matrix.IndexError{Op: "op", Index: -1, Limit: 3},
+		"matrix.Copy: shape 2x3 does not fit 4x5": caught(func() {
+			matrix.MustMatch("matrix.Copy", a,
+				b)
+		}).(error),
+		"matrix.Row: index 0 is out of range [0, 0)": caught(func() {
+			matrix.New[float32](0,
+				2).Row(0)
+		}).(error),
+		"matrix.At: index 2 is out of range [0, 2)": caught(func() {
+			matrix.New[float32](1,
+				2).At(0, 2)
+		}).(error),
+		"matrix.View: 1x1 with stride 1 does not fit into 0 elements": caught(func() {
+			matrix.View[float32](1, 1,
+				nil)
+		}).(error),
 	} {
 		if err.Error() != want {
 			t.Errorf("message %q, want %q", err, want)

@@ -68,7 +68,8 @@ func (r Mapped) Resident() float64 {
 	there, all := 0, 0
 	for end := from + size; from < end; from += uintptr(len(pages)) * page {
 		some := pages[:min((end-from+page-1)/page, uintptr(len(pages)))]
-		if _, _, failed := syscall.Syscall(syscall.SYS_MINCORE, from, uintptr(len(some))*page, uintptr(unsafe.Pointer(&some[0]))); failed != 0 {
+		if _, _, failed := syscall.Syscall(syscall.SYS_MINCORE, from, uintptr(len(some))*page,
+			uintptr(unsafe.Pointer(&some[0]))); failed != 0 {
 			return 1
 		}
 		for _, p := range some {

@@ -92,7 +92,8 @@ func becomes(t *testing.T, raw []byte) bool {
 func resident(t *testing.T, raw []byte) (there, all int) {
 	t.Helper()
 	pages := make([]byte, (len(raw)+os.Getpagesize()-1)/os.Getpagesize())
-	if _, _, code := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)), uintptr(unsafe.Pointer(&pages[0]))); code != 0 {
+	if _, _, code := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)),
+		uintptr(unsafe.Pointer(&pages[0]))); code != 0 {
 		t.Fatal(code)
 	}
 	for _, p := range pages {

@@ -73,10 +73,11 @@ func TestRowsOfRawNumbers(t *testing.T) {
 	}
 	o.Centres = o.Columns.Centres
 	for want, o := range map[string]Options{
-		"centres beside columns":   o,
-		"1 centres for 3 inputs":   {Centres: []float64{1}},
-		"but must be finite":       {Centres: []float64{1, math.NaN(), 2}},
-		"centre 0 is +Inf":         {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"}, Centres: []float64{math.Inf(1), 0, 0}}},
+		"centres beside columns": o,
+		"1 centres for 3 inputs": {Centres: []float64{1}},
+		"but must be finite":     {Centres: []float64{1, math.NaN(), 2}},
+		"centre 0 is +Inf": {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"},
+			Centres: []float64{math.Inf(1), 0, 0}}},
 		"2 centres for 3 numeric ": {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"}, Centres: []float64{1, 0}}},
 	} {
 		if _, err := Fit(context.Background(), Sample{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), want) {

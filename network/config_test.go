@@ -26,7 +26,8 @@ func TestPresetsAreThePapers(t *testing.T) {
 
 func TestDefaultsKeepWhatIsGiven(t *testing.T) {
 	t.Parallel()
-	c := Config{Architecture: Architecture{Hidden: []int{}, Activation: GELU, SigmaB: new(0.0)}, Training: Training{Epochs: 3}}.WithDefaults()
+	c := Config{Architecture: Architecture{Hidden: []int{}, Activation: GELU, SigmaB: new(0.0)},
+		Training: Training{Epochs: 3}}.WithDefaults()
 	if len(c.Architecture.Hidden) != 0 || *c.Architecture.SigmaB != 0 || c.Architecture.SigmaW != 0.5 ||
 		c.Training.Epochs != 3 || c.Training.Rate != 0.15 {
 		t.Errorf("%+v", c)

@@ -64,7 +64,8 @@ func crossFit(ctx context.Context, s Sample, o Options) (held [][]conformal.Outc
 			if err != nil {
 				return nil, nil, err
 			}
-			held[i] = append(held[i], conformal.Outcomes(u.Mean, u.Std, labelsOf(s.choose(inside), s.Targets, i), inside, fold)...)
+			held[i] = append(held[i], conformal.Outcomes(u.Mean, u.Std,
+				labelsOf(s.choose(inside), s.Targets, i), inside, fold)...)
 		}
 	}
 	return held, diverged, nil

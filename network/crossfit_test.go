@@ -38,7 +38,8 @@ func TestIntervalsAdapt(t *testing.T) {
 		o := quick(1)
 		o.Folds = 5
 		m := mustFit(t, x, y, o)
-		if how := m.Intervals(); !how.Adaptive() || how.Rows != 150 || how.Folds != 5 || !strings.HasPrefix(how.String(), "adaptive width, cross-fitted on 150 labelled rows in 5 folds: ") {
+		if how := m.Intervals(); !how.Adaptive() || how.Rows != 150 || how.Folds != 5 ||
+			!strings.HasPrefix(how.String(), "adaptive width, cross-fitted on 150 labelled rows in 5 folds: ") {
 			t.Fatalf("round %d: %+v, %v", round, how, how)
 		}
 		x, y = stretched(100+round, 500)
@@ -54,7 +55,8 @@ func TestIntervalsAdapt(t *testing.T) {
 		if err := back.UnmarshalBinary(raw); err != nil {
 			t.Fatal(err)
 		}
-		if _, again, err := back.PredictInterval(t.Context(), x, coverage); err != nil || !slices.Equal(again, high) || back.Intervals() != m.Intervals() {
+		if _, again, err := back.PredictInterval(t.Context(), x, coverage); err != nil || !slices.Equal(again, high) ||
+			back.Intervals() != m.Intervals() {
 			t.Fatalf("saved and loaded, the intervals differ: %+v, %v", back.Intervals(), err)
 		}
 		constant, err := conformal.Radius(absolute(m.Residuals()), coverage)
@@ -165,7 +167,8 @@ type spyTrainer struct {
 	rows                   map[Real]int
 }
 
-func (s *spyTrainer) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
+func (s *spyTrainer) Train(ctx context.Context, c Config, members int, d Data,
+	progress func(Epoch)) (Ensemble, []History, error) {
 	n := d.X.Rows + d.ValidX.Rows
 	if s.trainings == 0 {
 		s.least = n

@@ -126,7 +126,8 @@ func (e *DeviceError) Unwrap() error { return e.Cause }
 type OnDevice struct{}
 
 // Train implements Trainer.
-func (OnDevice) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
+func (OnDevice) Train(ctx context.Context, c Config, members int, d Data,
+	progress func(Epoch)) (Ensemble, []History, error) {
 	device := DeviceOf(ctx)
 	if device == nil {
 		return CPU{}.Train(ctx, c, members, d, progress)
@@ -143,7 +144,8 @@ func (OnDevice) Train(ctx context.Context, c Config, members int, d Data, progre
 }
 
 // trainOn trains on a device, unless there is a reason to refuse.
-func trainOn(ctx context.Context, device Device, c Config, members int, d Data, progress func(Epoch)) (_ Ensemble, _ []History, refusal string, _ error) {
+func trainOn(ctx context.Context, device Device, c Config, members int, d Data,
+	progress func(Epoch)) (_ Ensemble, _ []History, refusal string, _ error) {
 	c = c.WithDefaults()
 	if members <= 0 {
 		return nil, nil, "", fmt.Errorf("an ensemble must have at least 1 member, not %d", members)
@@ -160,7 +162,8 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data, 
 		return nil, nil, "", err
 	}
 	for i := range members {
-		t.members = append(t.members, deviceMember{order: rng.New(c.Seed, "network batches", uint64(i)), bestRMSE: math.Inf(1)})
+		t.members = append(t.members, deviceMember{order: rng.New(c.Seed, "network batches", uint64(i)),
+			bestRMSE: math.Inf(1)})
 	}
 	if why := device.CannotTrain(task); why != "" {
 		return nil, nil, why, nil

@@ -52,7 +52,8 @@ func (m *Model) evaluate(team *linalg.Team, x matrix.Dense[Real], withVariances 
 		dataset.Scale(rows, x.Slice(from, to), m.inputs)
 		for i, p := range passes {
 			p.inputs(rows, nil)
-			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(i)[from:to]), p.forward().Block(0, to-from, m.output, m.output+1))
+			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(i)[from:to]),
+				p.forward().Block(0, to-from, m.output, m.output+1))
 			if !withVariances {
 				continue
 			}
@@ -69,7 +70,8 @@ func (m *Model) evaluate(team *linalg.Team, x matrix.Dense[Real], withVariances 
 const deviceBlock = 64 << 20
 
 // evaluateOn is evaluate on a device.
-func (m *Model) evaluateOn(ctx context.Context, d Device, x matrix.Dense[Real], withVariances bool) (*evaluation, error) {
+func (m *Model) evaluateOn(ctx context.Context, d Device, x matrix.Dense[Real],
+	withVariances bool) (*evaluation, error) {
 	p, err := m.describe(linalg.TeamOf(ctx), withVariances)
 	if err != nil {
 		return nil, err

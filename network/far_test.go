@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestFarLabelsDoNotSetTheScale: a label that is far beyond all others counts as the farthest ordinary one, in training and in
-// validation; labels without such a one are scaled by their mean and deviation as ever.
+// TestFarLabelsDoNotSetTheScale: a label that is far beyond all others counts as the farthest ordinary one, in training
+// and in validation; labels without such a one are scaled by their mean and deviation as ever.
 func TestFarLabelsDoNotSetTheScale(t *testing.T) {
 	r := rng.New(3, "far labels")
 	s := Sample{X: matrix.New[Real](50, 2)}
@@ -20,7 +20,8 @@ func TestFarLabelsDoNotSetTheScale(t *testing.T) {
 		}
 		s.Y = append(s.Y, float64(s.X.At(i, 0)))
 	}
-	o := Options{Config: Config{Training: Training{Epochs: 4}, Architecture: Architecture{Hidden: []int{8}}}, Holdout: new(0.0)}
+	o := Options{Config: Config{Training: Training{Epochs: 4}, Architecture: Architecture{Hidden: []int{8}}},
+		Holdout: new(0.0)}
 	scale := func(s Sample) dataset.LabelScaler {
 		m, err := Fit(t.Context(), s, o)
 		if err != nil {

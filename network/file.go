@@ -33,6 +33,7 @@ import (
 //	provenance      where it comes from
 //	intervals       how intervals are made; absent in files of before 0.1, which have constant ones
 //	columns         how a table becomes rows; absent where there was no table
+//	range           the declared ranges of the labels; absent where there are none
 //	targets         of models with several targets, those after the first: their label
 //	                scaling, uncertainty, provenance and intervals
 //
@@ -96,7 +97,8 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 		return nil, ErrNotFitted
 	}
 	if m.output > 0 {
-		return nil, errors.New("the model of one of several targets cannot be saved by itself: save the first, which holds them all")
+		return nil,
+			errors.New("the model of one of several targets cannot be saved by itself: save the first, which holds them all")
 	}
 	f := &tensorFile{metadata: map[string]string{"format": fileFormat}, tensors: map[string]tensor{}}
 	inputs := len(m.inputs.Mean)
@@ -110,6 +112,9 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 	}
 	if m.columns != nil {
 		parts["columns"] = m.columns
+	}
+	if len(m.ranges) > 0 {
+		parts["range"] = m.ranges
 	}
 	if len(m.others) > 0 {
 		var targets []fileTarget
@@ -183,7 +188,8 @@ func (m *Model) UnmarshalBinary(raw []byte) error {
 		u []posterior
 		s Provenance
 	)
-	for name, part := range map[string]any{"architecture": &a, "training": &t, "preprocessing": &p, "uncertainty": &u, "provenance": &s} {
+	for name, part := range map[string]any{"architecture": &a, "training": &t, "preprocessing": &p,
+		"uncertainty": &u, "provenance": &s} {
 		if err := json.Unmarshal([]byte(f.metadata[name]), part); err != nil {
 			return fmt.Errorf("metadata, %s: %w", name, err)
 		}
@@ -209,7 +215,8 @@ func (m *Model) UnmarshalBinary(raw []byte) error {
 	loaded := newModel(len(targets), Options{Holdout: t.Holdout})
 	for i, one := range loaded.targets() {
 		k := targets[i]
-		one.config, one.labels, one.posteriors, one.provenance, one.intervals = c, k.Labels, k.Uncertainty, k.Provenance, k.Intervals
+		one.config, one.labels, one.posteriors, one.provenance, one.intervals = c, k.Labels, k.Uncertainty,
+			k.Provenance, k.Intervals
 	}
 	if text, ok := f.metadata["columns"]; ok {
 		if err := json.Unmarshal([]byte(text), &loaded.columns); err != nil {
@@ -221,6 +228,13 @@ func (m *Model) UnmarshalBinary(raw []byte) error {
 		for _, one := range loaded.others {
 			one.columns = loaded.columns
 		}
+	}
+	if text, ok := f.metadata["range"]; ok {
+		var ranges dataset.Ranges
+		if err := errors.Join(json.Unmarshal([]byte(text), &ranges), ranges.Check(len(targets))); err != nil {
+			return fmt.Errorf("metadata, range: %w", err)
+		}
+		loaded = loaded.Declare(ranges)
 	}
 	if err := loaded.take(f, a); err != nil {
 		return err
@@ -252,8 +266,10 @@ func checkColumns(columns *dataset.Encoder, inputs int) error {
 // checkFile reports metadata that no saved model has.
 func checkFile(c Config, a fileArchitecture, p filePreprocessing, targets []fileTarget) error {
 	var found complaints
-	found.unless(c.Architecture.Outputs == len(targets), "the networks have %d outputs for %d targets", c.Architecture.Outputs, len(targets))
-	found.unless(a.Hidden != nil && a.Inputs > 0 && a.Inputs <= maxWidth, "the networks have %d inputs and hidden layers %v", a.Inputs, a.Hidden)
+	found.unless(c.Architecture.Outputs == len(targets), "the networks have %d outputs for %d targets",
+		c.Architecture.Outputs, len(targets))
+	found.unless(a.Hidden != nil && a.Inputs > 0 && a.Inputs <= maxWidth,
+		"the networks have %d inputs and hidden layers %v", a.Inputs, a.Hidden)
 	found.unless(p.Inputs == inputScaling || p.Inputs == centredScaling, "inputs are scaled by %q", p.Inputs)
 	for _, k := range targets {
 		k.check(&found, a.Members)
@@ -262,8 +278,10 @@ func checkFile(c Config, a fileArchitecture, p filePreprocessing, targets []file
 }
 
 func (k fileTarget) check(found *complaints, members int) {
-	found.unless(members > 0 && members == len(k.Uncertainty), "there are %d members and %d posteriors", members, len(k.Uncertainty))
-	found.unless(finite(k.Labels.Mean) && positive(k.Labels.Deviation), "labels have mean %v and deviation %v", k.Labels.Mean, k.Labels.Deviation)
+	found.unless(members > 0 && members == len(k.Uncertainty), "there are %d members and %d posteriors",
+		members, len(k.Uncertainty))
+	found.unless(finite(k.Labels.Mean) && positive(k.Labels.Deviation), "labels have mean %v and deviation %v",
+		k.Labels.Mean, k.Labels.Deviation)
 	for i, q := range k.Uncertainty {
 		found.unless(positive(q.Lambda) && positive(q.Noise) && q.Unit >= 0 && finite(q.Unit), "posterior %d is %+v", i, q)
 	}
@@ -282,7 +300,8 @@ func (m *Model) take(f *tensorFile, a fileArchitecture) error {
 		want++
 	}
 	if len(f.tensors) != want {
-		return fmt.Errorf("there are %d tensors, but %d members of %d layers have %d", len(f.tensors), a.Members, layers, want)
+		return fmt.Errorf("there are %d tensors, but %d members of %d layers have %d", len(f.tensors),
+			a.Members, layers, want)
 	}
 	for i := range a.Members {
 		for l := range layers {

@@ -49,10 +49,12 @@ func TestSaveAndLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := o.Config.WithDefaults(); !reflect.DeepEqual(back.config, want) || back.holdout != nil || !reflect.DeepEqual(back.Columns(), o.Columns) {
+	if want := o.Config.WithDefaults(); !reflect.DeepEqual(back.config, want) || back.holdout != nil ||
+		!reflect.DeepEqual(back.Columns(), o.Columns) {
 		t.Errorf("configuration %+v, want %+v; holdout %v, columns %+v", back.config, want, back.holdout, back.Columns())
 	}
-	if !reflect.DeepEqual(back.Provenance(), r.Provenance()) || len(back.Ensemble()) != 2 || back.posteriors[0].Noise != defaultNoise {
+	if !reflect.DeepEqual(back.Provenance(), r.Provenance()) || len(back.Ensemble()) != 2 ||
+		back.posteriors[0].Noise != defaultNoise {
 		t.Errorf("%+v", back)
 	}
 	x, _ = raw(9, 40, 0)
@@ -134,43 +136,49 @@ func TestLoadRefuses(t *testing.T) {
 		raw  []byte
 		word string
 	}{
-		"empty":             {nil, "0 bytes"},
-		"short":             {good[:7], "7 bytes"},
-		"no header":         {good[:8], "the header has"},
-		"half a header":     {good[:100], "the header has"},
-		"half the data":     {good[:len(good)/2], "truncated"},
-		"a byte less":       {good[:len(good)-1], "truncated"},
-		"a byte more":       {append(slices.Clone(good), 0), "bytes of data, the file"},
-		"huge header":       {[]byte{255, 255, 255, 255, 255, 255, 255, 255, '{', '}'}, "the header has"},
-		"no object":         {header(`[]`), "no JSON object"},
-		"broken JSON":       {header(`{"a": `), "header"},
-		"two objects":       {header(`{} {}`), "more after"},
-		"twice":             {header(`{"a": {"dtype":"F32","shape":[0],"data_offsets":[0,0]}, "a": {}}`), `"a" is there twice`},
-		"unknown field":     {header(`{"a": {"dtype":"F32","shape":[0],"data_offsets":[0,0],"b":1}}`), "unknown field"},
-		"negative":          {header(`{"a": {"dtype":"F32","shape":[-1],"data_offsets":[0,0]}}`), "header"},
-		"overflow":          {header(`{"a": {"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`), "too large"},
-		"metadata number":   {header(`{"__metadata__": {"a": 1}}`), "header"},
-		"no format":         {header(`{}`), `the format is ""`},
-		"other format":      {rebuilt(t, good, edit("format", "1", "2")), "the format is"},
-		"dtype":             {rebuilt(t, good, field(bias, "dtype", "F16")), `"F16" is not supported`},
-		"other dtype":       {rebuilt(t, good, field(bias, "dtype", "BF16")), "bytes, not"},
-		"integers":          {rebuilt(t, good, field(bias, "dtype", "I32")), "is of type I32, not F32"},
-		"offsets":           {rebuilt(t, good, field(bias, "data_offsets", []int{4, 0})), "data_offsets"},
-		"one offset":        {rebuilt(t, good, field(bias, "data_offsets", []int{4})), "data_offsets"},
-		"overlap":           {rebuilt(t, good, field(bias, "data_offsets", []int{0, 4})), "overlap"},
-		"shape":             {rebuilt(t, good, field(bias, "shape", []int{2})), "takes 8 bytes, not 4"},
-		"missing tensor":    {rebuilt(t, good, func(h map[string]any) { h["extra"] = h[bias]; delete(h, bias) }), `no tensor "` + bias},
-		"no architecture":   {rebuilt(t, good, edit("architecture", "{", "")), "metadata, architecture"},
-		"other widths":      {rebuilt(t, good, edit("architecture", "[40,40]", "[40,41]")), "does not fit its architecture [3 40 41 1]"},
-		"other depth":       {rebuilt(t, good, edit("architecture", "[40,40]", "[40]")), "2 layers"},
-		"huge widths":       {rebuilt(t, good, edit("architecture", "[40,40]", "[1000000,1000000]")), "does not fit"},
-		"no hidden layers":  {rebuilt(t, good, edit("architecture", "[40,40]", "null")), "hidden layers"},
-		"other activation":  {rebuilt(t, good, edit("architecture", `"relu"`, `"nope"`)), `no activation "nope"`},
-		"many members":      {rebuilt(t, good, edit("architecture", `"members":1`, `"members":1000000000`)), "1000000000 members"},
-		"other inputs":      {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":4`)), "shape [3 40], not [4 40]"},
-		"negative inputs":   {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":-3`)), "-3 inputs"},
-		"training":          {rebuilt(t, good, edit("training", `"epochs":60`, `"epochs":-60`)), "-60 epochs"},
-		"columns":           {rebuilt(t, good, addColumns(`{"Numeric":["a"]}`)), "the columns give 1 inputs, but the networks have 3"},
+		"empty":         {nil, "0 bytes"},
+		"short":         {good[:7], "7 bytes"},
+		"no header":     {good[:8], "the header has"},
+		"half a header": {good[:100], "the header has"},
+		"half the data": {good[:len(good)/2], "truncated"},
+		"a byte less":   {good[:len(good)-1], "truncated"},
+		"a byte more":   {append(slices.Clone(good), 0), "bytes of data, the file"},
+		"huge header":   {[]byte{255, 255, 255, 255, 255, 255, 255, 255, '{', '}'}, "the header has"},
+		"no object":     {header(`[]`), "no JSON object"},
+		"broken JSON":   {header(`{"a": `), "header"},
+		"two objects":   {header(`{} {}`), "more after"},
+		"twice": {header(`{"a": {"dtype":"F32","shape":[0],"data_offsets":[0,0]}, "a": {}}`),
+			`"a" is there twice`},
+		"unknown field": {header(`{"a": {"dtype":"F32","shape":[0],"data_offsets":[0,0],"b":1}}`), "unknown field"},
+		"negative":      {header(`{"a": {"dtype":"F32","shape":[-1],"data_offsets":[0,0]}}`), "header"},
+		"overflow": {header(`{"a": {"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`),
+			"too large"},
+		"metadata number": {header(`{"__metadata__": {"a": 1}}`), "header"},
+		"no format":       {header(`{}`), `the format is ""`},
+		"other format":    {rebuilt(t, good, edit("format", "1", "2")), "the format is"},
+		"dtype":           {rebuilt(t, good, field(bias, "dtype", "F16")), `"F16" is not supported`},
+		"other dtype":     {rebuilt(t, good, field(bias, "dtype", "BF16")), "bytes, not"},
+		"integers":        {rebuilt(t, good, field(bias, "dtype", "I32")), "is of type I32, not F32"},
+		"offsets":         {rebuilt(t, good, field(bias, "data_offsets", []int{4, 0})), "data_offsets"},
+		"one offset":      {rebuilt(t, good, field(bias, "data_offsets", []int{4})), "data_offsets"},
+		"overlap":         {rebuilt(t, good, field(bias, "data_offsets", []int{0, 4})), "overlap"},
+		"shape":           {rebuilt(t, good, field(bias, "shape", []int{2})), "takes 8 bytes, not 4"},
+		"missing tensor": {rebuilt(t, good, func(h map[string]any) { h["extra"] = h[bias]; delete(h, bias) }),
+			`no tensor "` + bias},
+		"no architecture": {rebuilt(t, good, edit("architecture", "{", "")), "metadata, architecture"},
+		"other widths": {rebuilt(t, good, edit("architecture", "[40,40]", "[40,41]")),
+			"does not fit its architecture [3 40 41 1]"},
+		"other depth":      {rebuilt(t, good, edit("architecture", "[40,40]", "[40]")), "2 layers"},
+		"huge widths":      {rebuilt(t, good, edit("architecture", "[40,40]", "[1000000,1000000]")), "does not fit"},
+		"no hidden layers": {rebuilt(t, good, edit("architecture", "[40,40]", "null")), "hidden layers"},
+		"other activation": {rebuilt(t, good, edit("architecture", `"relu"`, `"nope"`)), `no activation "nope"`},
+		"many members": {rebuilt(t, good, edit("architecture", `"members":1`, `"members":1000000000`)),
+			"1000000000 members"},
+		"other inputs":    {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":4`)), "shape [3 40], not [4 40]"},
+		"negative inputs": {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":-3`)), "-3 inputs"},
+		"training":        {rebuilt(t, good, edit("training", `"epochs":60`, `"epochs":-60`)), "-60 epochs"},
+		"columns": {rebuilt(t, good, addColumns(`{"Numeric":["a"]}`)),
+			"the columns give 1 inputs, but the networks have 3"},
 		"no columns":        {rebuilt(t, good, addColumns(`[`)), "metadata, columns"},
 		"preprocessing":     {rebuilt(t, good, edit("preprocessing", "tanh", "sinh")), "scaled by"},
 		"posterior":         {rebuilt(t, good, edit("uncertainty", `"unit":`, `"unit":-`)), "posterior 0"},
@@ -196,7 +204,8 @@ func TestLoadRefuses(t *testing.T) {
 func tiny(t testing.TB) []byte {
 	t.Helper()
 	x, y := raw(1, 6, 0)
-	r := mustFit(t, x, y, Options{Config: Config{Architecture: Architecture{Hidden: []int{2}}, Training: Training{Epochs: 1}}})
+	r := mustFit(t, x, y, Options{Config: Config{Architecture: Architecture{Hidden: []int{2}},
+		Training: Training{Epochs: 1}}})
 	file, err := r.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)

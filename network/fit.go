@@ -217,14 +217,18 @@ func (o Options) check(s Sample) error {
 	var found complaints
 	validated, outputs := len(s.ValidY) > 0, o.Config.WithDefaults().Architecture.Outputs
 	found.unless(outputs == s.Targets, "the network has %d outputs, but the number of targets is %d", outputs, s.Targets)
-	found.unless(o.Targets == nil || len(o.Targets) == s.Targets, "there are %d names for %d targets", len(o.Targets), s.Targets)
-	found.unless(o.Members >= 0 && o.Members <= MostMembers, "the ensemble has %d members; it may have up to %d", o.Members, MostMembers)
+	found.unless(o.Targets == nil || len(o.Targets) == s.Targets, "there are %d names for %d targets",
+		len(o.Targets), s.Targets)
+	found.unless(o.Members >= 0 && o.Members <= MostMembers, "the ensemble has %d members; it may have up to %d",
+		o.Members, MostMembers)
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, but must be positive and finite", o.Noise)
 	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
-	found.unless(o.Folds == 0 || validated || o.Holdout == nil || *o.Holdout > 0, "cross-fitting needs validation rows, and no rows are held out")
+	found.unless(o.Folds == 0 || validated || o.Holdout == nil || *o.Holdout > 0,
+		"cross-fitting needs validation rows, and no rows are held out")
 	found.unless(o.Scaling == nil || len(o.Scaling.Mean) == s.X.Cols, "the scaling is not one of %d columns", s.X.Cols)
 	if o.Holdout != nil {
-		found.unless(validated || *o.Holdout >= 0 && *o.Holdout < 1, "the share to hold out is %v, which is not from 0 up and below 1", *o.Holdout)
+		found.unless(validated || *o.Holdout >= 0 && *o.Holdout < 1,
+			"the share to hold out is %v, which is not from 0 up and below 1", *o.Holdout)
 	}
 	return errors.Join(append(found, o.Config.Check())...)
 }
@@ -233,11 +237,16 @@ func (s Sample) check() error {
 	var found complaints
 	found.unless(s.X.Rows*s.Targets == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
 	found.unless(s.X.Rows > 0, "there are no rows to train on")
-	found.unless(s.Random == nil || len(s.Random) == s.X.Rows, "there are %d rows, and for %d it is known whether they are random", s.X.Rows, len(s.Random))
-	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
-	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d", s.ValidX.Cols, s.X.Cols)
-	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d", s.Unlabelled.Cols, s.X.Cols)
-	return errors.Join(append(found, tooLarge("labels", s.Y, s.Targets), tooLarge("validation labels", s.ValidY, s.Targets))...)
+	found.unless(s.Random == nil || len(s.Random) == s.X.Rows,
+		"there are %d rows, and for %d it is known whether they are random", s.X.Rows, len(s.Random))
+	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels",
+		s.ValidX.Rows, len(s.ValidY))
+	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d",
+		s.ValidX.Cols, s.X.Cols)
+	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d",
+		s.Unlabelled.Cols, s.X.Cols)
+	return errors.Join(append(found, tooLarge("labels", s.Y, s.Targets),
+		tooLarge("validation labels", s.ValidY, s.Targets))...)
 }
 
 // tooLarge reports a label that is infinite, or whose square is, so that labels cannot be
@@ -367,12 +376,12 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 }
 
 // OrdinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is
-// (dataset.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the logarithm has
-// a deviation of 1, exceed it once in 6,000.
+// (dataset.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the
+// logarithm has a deviation of 1, exceed it once in 6,000.
 const OrdinaryReach = 10
 
-// tamed returns the sample with labels that are far out moved to the farthest ordinary ones of a list. If there are none, it
-// is as before.
+// tamed returns the sample with labels that are far out moved to the farthest ordinary ones of a list. If there are
+// none, it is as before.
 func (s Sample) tamed(labels []float64) Sample {
 	s.Y, s.ValidY = slices.Clone(s.Y), slices.Clone(s.ValidY)
 	for k := range s.Targets {
@@ -427,7 +436,8 @@ func fitLabels(s Sample, target int) (dataset.LabelScaler, error) {
 	}
 	own := withoutMissing(labelsOf(s.Y, s.Targets, target))
 	if len(own) == 0 {
-		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least %d rows", s.X.Rows, dataset.FewestToLearn)
+		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least %d rows",
+			s.X.Rows, dataset.FewestToLearn)
 	}
 	if s.ValidX.Rows > 0 && len(withoutMissing(labelsOf(s.ValidY, s.Targets, target))) == 0 {
 		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d validation rows", s.ValidX.Rows)

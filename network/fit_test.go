@@ -221,7 +221,8 @@ func TestFitRefuses(t *testing.T) {
 		"holdout":      {fit(x, y, Options{Holdout: new(1.0)}), "hold out is 1"},
 		"members":      {fit(x, y, quick(-1)), "-1 members"},
 		"noise":        {fit(x, y, Options{Noise: -1}), "σ²"},
-		"table":        {fit(x, y, Options{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}), "the columns give 2 inputs, but the networks have 3"},
+		"table": {fit(x, y, Options{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}),
+			"the columns give 2 inputs, but the networks have 3"},
 	}
 	for name, test := range tests {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.word) {
@@ -237,13 +238,15 @@ func TestFitRefuses(t *testing.T) {
 		}
 	}
 	r := fitted(t, 1)
-	if _, err := r.Predict(t.Context(), x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the model was fitted to 3") {
+	if _, err := r.Predict(t.Context(), x.Block(0, 40, 0, 2)); err == nil ||
+		!strings.Contains(err.Error(), "2 columns, the model was fitted to 3") {
 		t.Errorf("columns: error %v", err)
 	}
 	if _, err := r.PredictStd(t.Context(), spoilt); err == nil || !strings.Contains(err.Error(), "row 3, column 1") {
 		t.Errorf("NaN: error %v", err)
 	}
-	if _, _, err := r.PredictInterval(t.Context(), x, 0.999); err == nil || !strings.Contains(err.Error(), "need 999 held-out rows; there are 80") {
+	if _, _, err := r.PredictInterval(t.Context(), x, 0.999); err == nil ||
+		!strings.Contains(err.Error(), "need 999 held-out rows; there are 80") {
 		t.Errorf("coverage: error %v", err)
 	}
 	if got, err := r.Predict(t.Context(), x.Slice(0, 0)); err != nil || len(got) != 0 {
@@ -462,7 +465,8 @@ type counting struct {
 	calls, members int
 }
 
-func (c *counting) Train(ctx context.Context, config Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
+func (c *counting) Train(ctx context.Context, config Config, members int, d Data,
+	progress func(Epoch)) (Ensemble, []History, error) {
 	c.calls, c.members = c.calls+1, members
 	return c.CPU.Train(ctx, config, members, d, progress)
 }

@@ -56,13 +56,15 @@ func newGatherJob(seed uint64, rows, members int) gatherJob {
 		}
 		return x, y
 	}
-	job := gatherJob{members: members, config: network.Config{Seed: seed, Architecture: network.Architecture{Hidden: []int{12}}, Training: network.Training{Epochs: 4, Batch: 16}}}
+	job := gatherJob{members: members, config: network.Config{Seed: seed,
+		Architecture: network.Architecture{Hidden: []int{12}}, Training: network.Training{Epochs: 4, Batch: 16}}}
 	job.data.X, job.data.Y = part(rows)
 	job.data.ValidX, job.data.ValidY = part(20)
 	return job
 }
 
-func (j gatherJob) train(ctx context.Context, progress func(network.Epoch)) (network.Ensemble, []network.History, error) {
+func (j gatherJob) train(ctx context.Context,
+	progress func(network.Epoch)) (network.Ensemble, []network.History, error) {
 	return network.OnDevice{}.Train(ctx, j.config, j.members, j.data, progress)
 }
 
@@ -116,7 +118,8 @@ func TestGatheringIsInvisible(t *testing.T) {
 // TestGatheringKeepsErrorsApart has one of four runs diverge, one bring a label that is not
 // a number, and one a network that the device refuses.
 func TestGatheringKeepsErrorsApart(t *testing.T) {
-	good, diverging, broken, deep := newGatherJob(1, 32, 1), newGatherJob(2, 32, 2), newGatherJob(3, 32, 1), newGatherJob(4, 32, 1)
+	good, diverging, broken, deep := newGatherJob(1, 32, 1), newGatherJob(2, 32, 2),
+		newGatherJob(3, 32, 1), newGatherJob(4, 32, 1)
 	for i := range diverging.data.X.Data {
 		diverging.data.X.Data[i] *= 1e30
 	}
@@ -128,11 +131,14 @@ func TestGatheringKeepsErrorsApart(t *testing.T) {
 	jobs := []gatherJob{good, diverging, broken, deep}
 	networks, errs := make([]network.Ensemble, 4), make([]error, 4)
 	notes := make([]string, 4)
+	leave := make([]func(), len(jobs))
+	for i := range jobs { // all of them, before the first one asks
+		leave[i] = g.Join()
+	}
 	var wait sync.WaitGroup
 	for i, job := range jobs {
-		leave := g.Join()
 		wait.Go(func() {
-			defer leave()
+			defer leave[i]()
 			var histories []network.History
 			networks[i], histories, errs[i] = job.train(network.WithDevice(t.Context(), g), nil)
 			if len(histories) > 0 {

@@ -32,7 +32,8 @@ func TestGoldenTaps(t *testing.T) {
 			what := fmt.Sprintf("%s, layer %d", act, l+1)
 			golden.MustMatch(t, what+", inputs", in[l], golden.Matrix(t, fmt.Sprintf("%s/grad_in%d_train.npy", act, l+1)), 1e-10)
 			if l < len(grad) {
-				golden.MustMatch(t, what+", gradients", grad[l], golden.Matrix(t, fmt.Sprintf("%s/grad_out%d_train.npy", act, l+1)), 1e-10)
+				golden.MustMatch(t, what+", gradients", grad[l], golden.Matrix(t,
+					fmt.Sprintf("%s/grad_out%d_train.npy", act, l+1)), 1e-10)
 			}
 		}
 		full := fullGradient(in, append(grad, columnOf(x.Rows, 1, 0)))
@@ -94,7 +95,8 @@ func TestGoldenPosterior(t *testing.T) {
 				if err := q.variance(nil, got, in[0].Clone()); err != nil {
 					t.Fatal(err)
 				}
-				name := fmt.Sprintf("%s/posterior/ll_s2_%s_%s.npy", act, map[float64]string{1e-6: "1e-06", 1e-2: "0.01"}[noise], suffix)
+				name := fmt.Sprintf("%s/posterior/ll_s2_%s_%s.npy", act,
+					map[float64]string{1e-6: "1e-06", 1e-2: "0.01"}[noise], suffix)
 				golden.MustMatchVector(t, name, got, golden.Vector(t, name), 1e-7)
 			}
 		}

@@ -163,10 +163,12 @@ func TestGoldenForward(t *testing.T) {
 	t.Parallel()
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet(t, act, 0)
-		for part, tol := range map[string]float64{"train": tolerance(1e-10, 1e-6), "pool": tolerance(1e-10, 1e-6), "pool_f32": 1e-6} {
+		for part, tol := range map[string]float64{"train": tolerance(1e-10, 1e-6),
+			"pool": tolerance(1e-10, 1e-6), "pool_f32": 1e-6} {
 			x := matrix.Converted[Real](golden.Matrix(t, "X_"+strings.TrimSuffix(part, "_f32")+".npy"))
 			z := predict(net, x)
-			golden.MustMatchVector(t, act+" "+part, matrix.Converted[float64](z).Data, golden.Vector(t, act+"/forward_"+part+".npy"), tol)
+			golden.MustMatchVector(t, act+" "+part, matrix.Converted[float64](z).Data,
+				golden.Vector(t, act+"/forward_"+part+".npy"), tol)
 		}
 	}
 }

@@ -44,7 +44,8 @@ type StoppedError struct {
 }
 
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("training of network %d (from 0) was stopped in epoch %d of %d: %v", e.Member, e.Number, e.Of, e.Cause)
+	return fmt.Sprintf("training of network %d (from 0) was stopped in epoch %d of %d: %v", e.Member,
+		e.Number, e.Of, e.Cause)
 }
 
 func (e *StoppedError) Unwrap() error { return e.Cause }

@@ -18,11 +18,12 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
-// The flags give the table of docs/intervals.md, which takes long:
+// The flags give the figures of docs/intervals.md, which takes long:
 //
 //	go test ./network -run IntervalsOnRealData -v -timeout 0 -intervals-labels 128,512,2048 -intervals-splits 3 -intervals-epochs 64
 var (
-	intervalSets   = flag.String("intervals-sets", "diamonds,fried,poker,protein,sgemm", "data sets that intervals are measured on")
+	intervalSets = flag.String("intervals-sets", "diamonds,fried,poker,protein,sgemm",
+		"data sets that intervals are measured on")
 	intervalLabels = flag.String("intervals-labels", "64", "numbers of labels")
 	intervalSplits = flag.Int("intervals-splits", 1, "random draws of the labels")
 	intervalEpochs = flag.Int("intervals-epochs", 16, "epochs of training")
@@ -42,7 +43,8 @@ type measured struct{ coverage, length float64 }
 func TestIntervalsOnRealData(t *testing.T) {
 	t.Parallel()
 	dir := golden.Data(t)
-	fmt.Printf("| data set | labels | %s |\n|---|---|%s\n", strings.Join(intervalKinds[:], " | "), strings.Repeat("---|", len(intervalKinds)))
+	fmt.Printf("| data set | labels | %s |\n|---|---|%s\n", strings.Join(intervalKinds[:], " | "),
+		strings.Repeat("---|", len(intervalKinds)))
 	for name := range strings.SplitSeq(*intervalSets, ",") {
 		r, err := sets.Load(t.Context(), name, dir)
 		if err != nil {
@@ -83,7 +85,8 @@ func TestIntervalsOnRealData(t *testing.T) {
 
 // measureIntervals fits to random rows of a set and measures on 2000 others. It also
 // reports whether the model uses adaptive intervals.
-func measureIntervals(t *testing.T, r *dataset.Regression, labels int, split uint64) (found [len(intervalKinds)]measured, adaptive bool) {
+func measureIntervals(t *testing.T, r *dataset.Regression, labels int,
+	split uint64) (found [len(intervalKinds)]measured, adaptive bool) {
 	t.Helper()
 	order := rng.New(split, "intervals on real data", uint64(labels)).Perm(r.X.Rows)
 	train, test, pool := order[:labels], order[labels:labels+2000], order[labels+2000:labels+7000]

@@ -41,7 +41,8 @@ func (n *learner) learn(p *pass, l int) {
 		// operands out of the cache, which costs more than reading the
 		// gradient again.
 		row, column := gradient.Rows-x.Cols, gradient.Cols-g.Cols
-		linalg.GemmSplit(p.team, gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0, nil)
+		linalg.GemmSplit(p.team, gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g,
+			linalg.NoTrans, 0, nil)
 		n.clear(gradient, &n.written[l], corner{row, column})
 		n.update = updateAll{n.adam, offset, len(gradient.Data)}
 		p.team.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)

@@ -16,7 +16,8 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-var learnSplits = flag.Int("learn", 0, "train on this many splits of the real data sets and compare with the paper; takes minutes")
+var learnSplits = flag.Int("learn", 0,
+	"train on this many splits of the real data sets and compare with the paper; takes minutes")
 
 // TestLearnsAsInThePaper trains the paper's network on random rows of real data
 // sets, 256 and 4352, and prints the mean test RMSE in standard deviations of
@@ -102,7 +103,8 @@ func (s task) rmse(t *testing.T, rows []int, seed uint64) float64 {
 	x, y := s.rows(s.split.Test)
 	z := matrix.New[float32](x.Rows, 1)
 	net.Predict(t.Context(), z, x)
-	return network.Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)), matrix.Converted[float64](y).Data).RMSE
+	return network.Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)),
+		matrix.Converted[float64](y).Data).RMSE
 }
 
 func (s task) rows(index []int) (x, y matrix.Dense[float32]) {

@@ -17,8 +17,8 @@ import (
 )
 
 // Model predicts one number from rows of numbers like those that it was fitted to, in the units
-// of its labels; Rows returns raw numbers as such rows. It comes from Fit or UnmarshalBinary and does not change: its methods
-// may be called from several goroutines. The zero value returns ErrNotFitted.
+// of its labels; Rows returns raw numbers as such rows. It comes from Fit or UnmarshalBinary and does not change: its
+// methods may be called from several goroutines. The zero value returns ErrNotFitted.
 //
 // A model that was fitted to several targets predicts the first of them. Target
 // returns the models of the others, which share its networks.
@@ -38,16 +38,18 @@ type Model struct {
 	provenance Provenance
 	columns    *dataset.Encoder
 	centres    []float64 // of the inputs, where there are no columns; nil means zeros
+	ranges     dataset.Ranges
 }
 
 // Provenance records how a model was made.
 type Provenance struct {
-	Source    string    `json:"source"`           // as given to Fit
-	Target    string    `json:"target,omitempty"` // its name, as given to Fit
-	Rows      int       `json:"rows"`             // that it was trained on
-	ValidRows int       `json:"valid_rows"`       // that were held out
-	Best      []int     `json:"best"`             // epoch that each member was taken from; 0 for the initial parameters
-	ValidRMSE []float64 `json:"valid_rmse"`       // of each member on the validation rows, in the units of the labels; empty without such rows
+	Source    string `json:"source"`           // as given to Fit
+	Target    string `json:"target,omitempty"` // its name, as given to Fit
+	Rows      int    `json:"rows"`             // that it was trained on
+	ValidRows int    `json:"valid_rows"`       // that were held out
+	Best      []int  `json:"best"`             // epoch that each member was taken from; 0 for the initial parameters
+	// of each member on the validation rows, in the units of the labels; empty without such rows
+	ValidRMSE []float64 `json:"valid_rmse"`
 
 	// Jitter is what had to be added to σ² to compute the last-layer posterior of
 	// each member: usually zero. Otherwise σ² is too small for float64, and the
@@ -59,6 +61,19 @@ type Provenance struct {
 
 // ErrNotFitted is the error of a model that was neither fitted nor loaded.
 var ErrNotFitted = errors.New("the model has not been fitted")
+
+// Declare returns the model with a record of the ranges of the labels of its targets. learner.Model keeps to them.
+func (m *Model) Declare(ranges dataset.Ranges) *Model {
+	declared := *m
+	declared.ranges, declared.others = ranges, nil
+	for _, one := range m.others {
+		declared.others = append(declared.others, one.Declare(ranges))
+	}
+	return &declared
+}
+
+// Range returns the declared range of the labels of the target that the model predicts.
+func (m *Model) Range() dataset.Range { return m.ranges.Of(m.output) }
 
 // Predict returns the predictions for the rows of x: the mean over the members.
 func (m *Model) Predict(ctx context.Context, x matrix.Dense[Real]) ([]float64, error) {
@@ -100,7 +115,8 @@ func (m *Model) PredictStd(ctx context.Context, x matrix.Dense[Real]) (Uncertain
 // uncertain makes predictions of the outputs of the members.
 func (m *Model) uncertain(e *evaluation) Uncertain {
 	rows := e.outputs.Cols
-	u := Uncertain{Mean: e.mean(), Posterior: make([]float64, rows), Spread: make([]float64, rows), Std: make([]float64, rows)}
+	u := Uncertain{Mean: e.mean(), Posterior: make([]float64, rows), Spread: make([]float64, rows),
+		Std: make([]float64, rows)}
 	n := float64(len(m.ensemble))
 	for i, mean := range u.Mean {
 		inner, outer := 0.0, 0.0
@@ -129,7 +145,8 @@ func (m *Model) uncertain(e *evaluation) Uncertain {
 // cross-fitting the rows are the validation rows, which chose the epoch, too, so that
 // the intervals are slightly optimistic. If there are too few rows for the coverage,
 // the error is a *conformal.CoverageError.
-func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[Real], coverage float64) (low, high []float64, err error) {
+func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[Real],
+	coverage float64) (low, high []float64, err error) {
 	u, err := m.predictScaled(ctx, x)
 	if err != nil {
 		return nil, nil, err

@@ -73,7 +73,8 @@ func newBackward(net *MLP, rows int) *pass {
 }
 
 func newPass(net *MLP, rows int) *pass {
-	p := &pass{net: net, set: simd.For[Real](), slope: make([]matrix.Dense[Real], net.Layers()-1), dead: make([]int, net.Layers())}
+	p := &pass{net: net, set: simd.For[Real](), slope: make([]matrix.Dense[Real], net.Layers()-1),
+		dead: make([]int, net.Layers())}
 	for l := range net.Layers() {
 		in := padded(rows, net.sizes[l]+1)
 		for i := range rows {

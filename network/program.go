@@ -51,7 +51,8 @@ func (m *Model) describe(team *linalg.Team, withVariances bool) (*kernel.Program
 			return nil, err
 		}
 		psi, variance := p.New(kernel.ValueShape{Width: inverse.Rows, Double: true}), p.New(p.Values[output])
-		p.Add(kernel.Multiply{To: psi, From: p.Converted(x, true), By: kernel.ConstantOf(inverse), Transposed: true, Upper: true, Factor: 1, Times: kernel.None})
+		p.Add(kernel.Multiply{To: psi, From: p.Converted(x, true), By: kernel.ConstantOf(inverse), Transposed: true,
+			Upper: true, Factor: 1, Times: kernel.None})
 		p.Add(kernel.Likelihood{To: variance, Projections: output, Features: psi, Linear: q.Noise * q.Lambda * q.Lambda})
 		p.Add(kernel.Place{To: p.Result, From: variance, At: members + i, Factor: 1})
 	}
@@ -62,7 +63,8 @@ func (m *Model) describe(team *linalg.Team, withVariances bool) (*kernel.Program
 func (d *description) output(number int) kernel.Value {
 	last := d.net.Layers() - 1
 	z, w := d.value(1), d.net.layer(d.net.parameters, last)
-	d.Add(kernel.Multiply{To: z, From: d.in[last], By: kernel.ConstantOf(w.Block(0, w.Rows, number, number+1)), Factor: 1, Times: kernel.None})
+	d.Add(kernel.Multiply{To: z, From: d.in[last], By: kernel.ConstantOf(w.Block(0, w.Rows, number, number+1)),
+		Factor: 1, Times: kernel.None})
 	return d.Converted(z, true)
 }
 
@@ -103,9 +105,11 @@ func (d *description) forward(rows kernel.Value) {
 		if l >= d.first {
 			slope = d.value(d.net.sizes[l+1])
 		}
-		d.Add(kernel.Multiply{To: z, From: d.in[l], By: kernel.ConstantOf(d.net.layer(d.net.parameters, l)), Factor: 1, Times: kernel.None})
+		d.Add(kernel.Multiply{To: z, From: d.in[l], By: kernel.ConstantOf(d.net.layer(d.net.parameters, l)),
+			Factor: 1, Times: kernel.None})
 		next := d.withBias(l + 1)
-		d.Add(kernel.Activate{To: next, Slope: slope, From: z, Function: d.net.architecture.Activation.String(), Factor: float64(d.net.scale(l + 1))})
+		d.Add(kernel.Activate{To: next, Slope: slope, From: z, Function: d.net.architecture.Activation.String(),
+			Factor: float64(d.net.scale(l + 1))})
 		d.in, d.slope = append(d.in, next), append(d.slope, slope)
 	}
 }
@@ -117,7 +121,8 @@ func (d *description) backward(output int, factor Real) []kernel.Value {
 	for l := last - 1; l >= d.first; l-- {
 		g, above := d.value(d.net.sizes[l+1]), d.net.Weights(l+1)
 		if l == last-1 {
-			d.Add(kernel.Place{To: g, From: d.slope[l], Factor: float64(d.net.scale(l+1) * factor), Scales: outputWeights(above, output)})
+			d.Add(kernel.Place{To: g, From: d.slope[l], Factor: float64(d.net.scale(l+1) * factor),
+				Scales: outputWeights(above, output)})
 		} else {
 			d.Add(kernel.Multiply{To: g, From: grad[l+1-d.first], By: kernel.ConstantOf(above), Transposed: true,
 				Factor: float64(d.net.scale(l + 1)), Times: d.slope[l]})

@@ -58,7 +58,8 @@ type standing struct {
 }
 
 // Train implements Trainer.
-func (r *Resumable) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
+func (r *Resumable) Train(ctx context.Context, c Config, members int, d Data,
+	progress func(Epoch)) (Ensemble, []History, error) {
 	id := fingerprint(c.WithDefaults(), d)
 	e, histories, err := trainMembers(members, func(member int) (*MLP, History, error) {
 		t, err := newMember(ctx, c, member, d, progress)
@@ -127,7 +128,8 @@ func fingerprint(c Config, d Data) string {
 			row = row[:0]
 			for _, v := range m.Row(i) {
 				bits := math.Float64bits(float64(v))
-				row = append(row, byte(bits), byte(bits>>8), byte(bits>>16), byte(bits>>24), byte(bits>>32), byte(bits>>40), byte(bits>>48), byte(bits>>56))
+				row = append(row, byte(bits), byte(bits>>8), byte(bits>>16), byte(bits>>24), byte(bits>>32), byte(bits>>40),
+					byte(bits>>48), byte(bits>>56))
 			}
 			sum.Write(row)
 		}
@@ -140,7 +142,8 @@ func (t *training) stands(id string) standing {
 	s := standing{Training: id, Member: t.member, Ended: t.now.Number > t.how.Epochs, Now: t.now, Taken: t.taken,
 		Best: slices.Clone(t.best), BestOrder: t.bestOrder, BestRMSE: t.bestRMSE, History: t.history}
 	if !s.Ended {
-		s.Parameters, s.First, s.Second = slices.Clone(t.net.parameters), slices.Clone(t.adam.first), slices.Clone(t.adam.second)
+		s.Parameters, s.First, s.Second = slices.Clone(t.net.parameters), slices.Clone(t.adam.first),
+			slices.Clone(t.adam.second)
 		s.Units = t.units
 		if v := t.pass.activity; v != nil {
 			s.Alive = v.alive
@@ -153,7 +156,8 @@ func (t *training) stands(id string) standing {
 // standing, a field of Resumable, so that packages that use one do not compile what a training consists of.
 func (t *training) accepts(s *standing) bool {
 	n := len(t.net.parameters)
-	if len(s.Best) != n || !s.BestOrder.like(t.bestOrder) || s.Now.Number < 1 || s.Taken < 0 || s.Taken > len(t.rows)/t.batch {
+	if len(s.Best) != n || !s.BestOrder.like(t.bestOrder) || s.Now.Number < 1 || s.Taken < 0 ||
+		s.Taken > len(t.rows)/t.batch {
 		return false
 	}
 	if s.Ended {
@@ -162,7 +166,8 @@ func (t *training) accepts(s *standing) bool {
 	if v := t.pass.activity; v != nil && len(s.Alive) != len(v.alive) {
 		return false
 	}
-	return s.Now.Number <= t.how.Epochs && len(s.Parameters) == n && len(s.First) == n && len(s.Second) == n && s.Units.like(t.units)
+	return s.Now.Number <= t.how.Epochs && len(s.Parameters) == n && len(s.First) == n &&
+		len(s.Second) == n && s.Units.like(t.units)
 }
 
 // like reports whether a orders the units of the same layers as b.

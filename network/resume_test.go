@@ -28,10 +28,12 @@ func (e ending) Err() error {
 func TestResume(t *testing.T) {
 	r := rng.New(5, "stops")
 	for name, c := range map[string]Config{
-		"relu":    {Architecture: Architecture{Hidden: []int{64, 96}}, Training: Training{Epochs: 12, Batch: 16}, Seed: 1},
-		"silu":    {Architecture: Architecture{Hidden: []int{20}, Activation: SiLU}, Training: Training{Epochs: 7, Batch: 33}, Seed: 2},
-		"targets": {Architecture: Architecture{Hidden: []int{40, 40}, Outputs: 3}, Training: Training{Epochs: 9, Batch: 32}, Seed: 3},
-		"linear":  {Architecture: Architecture{Hidden: []int{}}, Training: Training{Epochs: 5, Batch: 64}, Seed: 4},
+		"relu": {Architecture: Architecture{Hidden: []int{64, 96}}, Training: Training{Epochs: 12, Batch: 16}, Seed: 1},
+		"silu": {Architecture: Architecture{Hidden: []int{20}, Activation: SiLU},
+			Training: Training{Epochs: 7, Batch: 33}, Seed: 2},
+		"targets": {Architecture: Architecture{Hidden: []int{40, 40}, Outputs: 3},
+			Training: Training{Epochs: 9, Batch: 32}, Seed: 3},
+		"linear": {Architecture: Architecture{Hidden: []int{}}, Training: Training{Epochs: 5, Batch: 64}, Seed: 4},
 	} {
 		for _, valid := range []int{0, 30} {
 			const members = 3
@@ -54,7 +56,8 @@ func TestResume(t *testing.T) {
 					t.Fatal(name, stops, err)
 				}
 				for i := range want {
-					if !slices.EqualFunc(got[i].parameters, want[i].parameters, func(a, b Real) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }) {
+					if !slices.EqualFunc(got[i].parameters, want[i].parameters,
+						func(a, b Real) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }) {
 						t.Errorf("%s, %d rows for validation: network %d differs after %d stops", name, valid, i, stops)
 					}
 				}
@@ -97,7 +100,8 @@ func TestResumeOfAnotherTraining(t *testing.T) {
 	d := wave(7, 100, 20, 4, 1)
 	var state []byte
 	steps := 3
-	if _, _, err := Resume(nil, func(s []byte) { state = s }).Train(ending{t.Context(), &steps}, c, 1, d, nil); err == nil {
+	if _, _, err := Resume(nil, func(s []byte) { state = s }).Train(ending{t.Context(), &steps}, c,
+		1, d, nil); err == nil {
 		t.Fatal("it is not stopped")
 	}
 	others := map[string]Config{"seed": c, "epochs": c}
@@ -121,7 +125,8 @@ func TestResumeOfAnotherTraining(t *testing.T) {
 	moved.X = d.X.Clone()
 	moved.X.Row(3)[1]++
 	want, _, _ := CPU{}.Train(t.Context(), c, 1, moved, nil)
-	if got, _, err := Resume(state, nil).Train(t.Context(), c, 1, moved, nil); err != nil || !slices.Equal(got[0].parameters, want[0].parameters) {
+	if got, _, err := Resume(state, nil).Train(t.Context(), c, 1, moved, nil); err != nil ||
+		!slices.Equal(got[0].parameters, want[0].parameters) {
 		t.Errorf("other rows: %v", err)
 	}
 }

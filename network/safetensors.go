@@ -219,7 +219,8 @@ func (f *tensorFile) placeTensors(entries map[string]tensorEntry, data []byte) e
 	for _, name := range order {
 		e := entries[name]
 		if e.Offsets[0] != end {
-			return fmt.Errorf("tensor %q starts at byte %d of the data, not %d: tensors overlap or leave a gap", name, e.Offsets[0], end)
+			return fmt.Errorf("tensor %q starts at byte %d of the data, not %d: tensors overlap or leave a gap",
+				name, e.Offsets[0], end)
 		}
 		end = e.Offsets[1]
 		f.tensors[name] = tensor{dtype: e.DType, shape: ints(e.Shape), data: data[e.Offsets[0]:end]}

@@ -25,8 +25,10 @@ func TestTapsAllocateNothing(t *testing.T) {
 func TestTapsRefuse(t *testing.T) {
 	net := mustInit(t, 6, small(ReLU))
 	shape := func(rows, cols int) matrix.Shape { return matrix.Shape{Rows: rows, Cols: cols} }
-	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, block", Got: shape(0, 6), Want: shape(1, 6)}, func() { NewTaps(net, 0, nil) })
-	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, weights", Got: shape(1, 2), Want: shape(1, 1)}, func() { NewTaps(net, 8, []float64{1, 2}) })
+	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, block", Got: shape(0, 6), Want: shape(1, 6)},
+		func() { NewTaps(net, 0, nil) })
+	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, weights", Got: shape(1, 2), Want: shape(1, 1)},
+		func() { NewTaps(net, 8, []float64{1, 2}) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(9, 6), Want: shape(8, 6)},
 		func() { NewTaps(net, 8, nil).Block(t.Context(), matrix.New[Real](9, 6), 0) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(8, 5), Want: shape(8, 6)},

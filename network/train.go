@@ -42,8 +42,12 @@ type Trainer interface {
 type CPU struct{}
 
 // Train implements Trainer. It calls progress from the goroutine of the caller.
-func (CPU) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
-	return trainMembers(members, func(member int) (*MLP, History, error) { return trainMember(ctx, c, member, d, progress) })
+func (CPU) Train(ctx context.Context, c Config, members int, d Data,
+	progress func(Epoch)) (Ensemble, []History, error) {
+	return trainMembers(members, func(member int) (*MLP, History,
+		error) {
+		return trainMember(ctx, c, member, d, progress)
+	})
 }
 
 // trainMembers trains one member after the other.

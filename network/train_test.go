@@ -74,10 +74,14 @@ func TestFloat32FollowsFloat64(t *testing.T) {
 		inputs int
 		want   [2]Epoch
 	}{
-		{ReLUPreset(), 10, [2]Epoch{{Loss: 0.4483638166833, ValidRMSE: 0.6109854640291}, {Loss: 0.3611995835568, ValidRMSE: 0.5218822581003}}},
-		{ReLUPreset(), 100, [2]Epoch{{Loss: 0.4913396493675, ValidRMSE: 0.7141609608376}, {Loss: 0.4542099587193, ValidRMSE: 0.669176981016}}},
-		{SiLUPreset(), 10, [2]Epoch{{Loss: 0.4568186100566, ValidRMSE: 0.7119650619177}, {Loss: 0.6351773525942, ValidRMSE: 0.439477482633}}},
-		{SiLUPreset(), 100, [2]Epoch{{Loss: 0.4951198265983, ValidRMSE: 0.9656215644288}, {Loss: 0.7391545150558, ValidRMSE: 0.6099723993191}}},
+		{ReLUPreset(), 10, [2]Epoch{{Loss: 0.4483638166833, ValidRMSE: 0.6109854640291},
+			{Loss: 0.3611995835568, ValidRMSE: 0.5218822581003}}},
+		{ReLUPreset(), 100, [2]Epoch{{Loss: 0.4913396493675, ValidRMSE: 0.7141609608376},
+			{Loss: 0.4542099587193, ValidRMSE: 0.669176981016}}},
+		{SiLUPreset(), 10, [2]Epoch{{Loss: 0.4568186100566, ValidRMSE: 0.7119650619177},
+			{Loss: 0.6351773525942, ValidRMSE: 0.439477482633}}},
+		{SiLUPreset(), 100, [2]Epoch{{Loss: 0.4951198265983, ValidRMSE: 0.9656215644288},
+			{Loss: 0.7391545150558, ValidRMSE: 0.6099723993191}}},
 	} {
 		test.config.Training.Epochs = 2
 		_, history := train(t, test.config, wave(2, 256, 100, test.inputs, 1))
@@ -159,7 +163,8 @@ func TestInitialisation(t *testing.T) {
 
 func TestTrainingLearns(t *testing.T) {
 	everyActivation(t, func(t *testing.T, a Activation) {
-		c := Config{Architecture: Architecture{Hidden: []int{32, 32}, Activation: a}, Training: Training{Epochs: 40, Batch: 64}}
+		c := Config{Architecture: Architecture{Hidden: []int{32, 32}, Activation: a},
+			Training: Training{Epochs: 40, Batch: 64}}
 		_, history := train(t, c, wave(11, 512, 256, 3, 1))
 		best := history.Epochs[history.Best-1].ValidRMSE
 		if limit := 0.45; best > limit { // the labels' deviation is 0.7
@@ -194,7 +199,8 @@ func TestTheBestEpochIsKept(t *testing.T) {
 	}
 	z := matrix.New[Real](d.ValidX.Rows, 1)
 	net.Predict(t.Context(), z, d.ValidX)
-	if rmse := Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)), matrix.Converted[float64](d.ValidY).Data).RMSE; math.Abs(rmse/seen[best].ValidRMSE-1) > tolerance(1e-12, 1e-6) {
+	if rmse := Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)),
+		matrix.Converted[float64](d.ValidY).Data).RMSE; math.Abs(rmse/seen[best].ValidRMSE-1) > tolerance(1e-12, 1e-6) {
 		t.Errorf("the network's RMSE is %v, that of the kept epoch %v", rmse, seen[best].ValidRMSE)
 	}
 }
@@ -298,7 +304,8 @@ func TestDivergence(t *testing.T) {
 			t.Error("no finite parameters were kept")
 		}
 		members, histories, err := CPU{}.Train(context.Background(), c, 2, d, nil)
-		if !errors.As(err, &diverged) || len(members) != 2 || len(histories) != 2 || !strings.Contains(err.Error(), "network 1 (from 0) diverged") {
+		if !errors.As(err, &diverged) || len(members) != 2 || len(histories) != 2 ||
+			!strings.Contains(err.Error(), "network 1 (from 0) diverged") {
 			t.Errorf("%d members, error %v", len(members), err)
 		}
 	}
@@ -332,17 +339,25 @@ func TestTrainRefuses(t *testing.T) {
 		spoil func(*Config, *Data)
 		words []string
 	}{
-		"no rows":      {func(_ *Config, d *Data) { d.X, d.Y = d.X.Slice(0, 0), d.Y.Slice(0, 0) }, []string{"no rows"}},
-		"labels":       {func(_ *Config, d *Data) { d.Y = d.Y.Slice(0, 9) }, []string{"10 training inputs and 9 labels"}},
-		"valid labels": {func(_ *Config, d *Data) { d.ValidY = d.ValidY.Slice(0, 1) }, []string{"5 validation inputs and 1 labels"}},
-		"columns":      {func(_ *Config, d *Data) { d.ValidX = d.ValidX.Block(0, 5, 0, 3) }, []string{"3 columns, training inputs 4"}},
-		"outputs":      {func(c *Config, _ *Data) { c.Architecture.Outputs = 2 }, []string{"1 columns, the network has 2 outputs"}},
-		"NaN":          {func(_ *Config, d *Data) { d.X.Set(7, 2, Real(math.NaN())) }, []string{"training inputs: row 7, column 2 (from 0) is NaN"}},
-		"infinite":     {func(_ *Config, d *Data) { d.ValidY.Set(3, 0, Real(math.Inf(-1))) }, []string{"validation labels: row 3", "-Inf"}},
+		"no rows": {func(_ *Config, d *Data) { d.X, d.Y = d.X.Slice(0, 0), d.Y.Slice(0, 0) }, []string{"no rows"}},
+		"labels":  {func(_ *Config, d *Data) { d.Y = d.Y.Slice(0, 9) }, []string{"10 training inputs and 9 labels"}},
+		"valid labels": {func(_ *Config, d *Data) { d.ValidY = d.ValidY.Slice(0, 1) },
+			[]string{"5 validation inputs and 1 labels"}},
+		"columns": {func(_ *Config, d *Data) { d.ValidX = d.ValidX.Block(0, 5, 0, 3) },
+			[]string{"3 columns, training inputs 4"}},
+		"outputs": {func(c *Config, _ *Data) { c.Architecture.Outputs = 2 },
+			[]string{"1 columns, the network has 2 outputs"}},
+		"NaN": {func(_ *Config, d *Data) { d.X.Set(7, 2, Real(math.NaN())) },
+			[]string{"training inputs: row 7, column 2 (from 0) is NaN"}},
+		"infinite": {func(_ *Config, d *Data) { d.ValidY.Set(3, 0, Real(math.Inf(-1))) },
+			[]string{"validation labels: row 3", "-Inf"}},
 		"config": {func(c *Config, _ *Data) {
-			c.Training = Training{Epochs: -1, Batch: -1, Rate: -1, Decay: -1, Beta1: new(1.0), Beta2: new(-1.0), Eps: math.Inf(1), Schedule: Schedule{1}}
-			c.Architecture = Architecture{Hidden: []int{5, 0}, Outputs: -1, Activation: 77, SigmaW: math.NaN(), SigmaB: new(-1.0)}
-		}, []string{"epochs", "mini-batch", "learning rate", "decay", "Beta1", "Beta2", "Eps", "peak", "hidden layer 2", "outputs", "activation 77", "σ_w", "σ_b"}},
+			c.Training = Training{Epochs: -1, Batch: -1, Rate: -1, Decay: -1, Beta1: new(1.0), Beta2: new(-1.0),
+				Eps: math.Inf(1), Schedule: Schedule{1}}
+			c.Architecture = Architecture{Hidden: []int{5, 0}, Outputs: -1, Activation: 77,
+				SigmaW: math.NaN(), SigmaB: new(-1.0)}
+		}, []string{"epochs", "mini-batch", "learning rate", "decay", "Beta1", "Beta2", "Eps", "peak", "hidden layer 2",
+			"outputs", "activation 77", "σ_w", "σ_b"}},
 	}
 	for name, test := range tests {
 		c, d := good()

@@ -1,7 +1,7 @@
 package selection
 
-// Looking ahead at groups, without values that rows share. Let the batch have n rows at most, and so far a rows, of which
-// in(g) are of group g. Group g has candidates(g) rows that may be in the batch at all, so it holds at most
+// Looking ahead at groups, without values that rows share. Let the batch have n rows at most, and so far a rows, of
+// which in(g) are of group g. Group g has candidates(g) rows that may be in the batch at all, so it holds at most
 //
 //	room(g) = min(PerGroup, candidates(g))
 //
@@ -23,13 +23,19 @@ package selection
 // whether x is among the cheapest or not. So rows of a group close in the order of their costs.
 //
 // A batch may be smaller than n if the budget, PerGroup or the pool end it, but not because picks were spread over
-// small groups: with MaxGroups a row may only be picked if the batch can still, the budget aside, reach the
-// size that could be reached with the required rows alone. From least rows in groups that count, j
-// further groups add between j·max(1, m) and the sum of their rooms, and every number between. So the largest size is
+// small groups: with MaxGroups a row may only be picked if the batch can still, the budget aside, reach a size that was
+// promised. From least rows in groups that count, j further groups add between j·max(1, m) and the sum of their
+// rooms, and every number between. So the largest size, the budget aside, is
 //
 //	min(n, Σ room of the groups in the batch + the j largest rooms of the others that hold max(1, m) rows)
 //
-// with the largest j that MaxGroups and n ≥ least + j·max(1, m) allow.
+// with the largest j that MaxGroups and n ≥ least + j·max(1, m) allow. Without a budget, that is what the required rows
+// promise. With a budget, it is the size of a batch within all constraints: the j other groups of which the budget,
+// alone, would pay for most rows, of equal ones the cheapest, and the cheapest rows of these and of the groups in the
+// batch.
+//
+// The budget may run out before the promise is kept, and what is left of it pay for rows in small groups alone. So when
+// no row may be picked, the promise ends: rows that the other conditions allow may be picked.
 
 import (
 	"cmp"
@@ -45,7 +51,7 @@ type groupAhead struct {
 	groups   []groupOutlook
 	byRoom   []int // groups without rows in the batch that can hold enough of them, the largest room first
 	top      []int // top[j] is the sum of the j largest rooms
-	promised int   // the size that can be reached
+	promised int   // the size that picks may not rule out; 0 if the promise has ended
 
 	used, least, room int // groups in the batch; least; the room of these groups
 	wholly            bool
@@ -68,7 +74,8 @@ type groupOutlook struct {
 // newGroupAhead looks ahead from a batch that has the required rows.
 func newGroupAhead(l *limits) *groupAhead {
 	c := &l.constraints
-	a := &groupAhead{limits: l, each: c.MaxGroups > 0, min: c.MinPerGroup, most: len(l.members), groups: make([]groupOutlook, len(l.members))}
+	a := &groupAhead{limits: l, each: c.MaxGroups > 0, min: c.MinPerGroup, most: len(l.members),
+		groups: make([]groupOutlook, len(l.members))}
 	if c.MaxGroups > 0 {
 		a.most = min(a.most, c.MaxGroups)
 	}
@@ -86,7 +93,7 @@ func newGroupAhead(l *limits) *groupAhead {
 		one.room = min(one.room, c.perGroup())
 	}
 	a.restart()
-	a.promised = a.reach(a.least, a.room, a.used, -1)
+	a.promised = a.promise()
 	a.outlook()
 	return a
 }
@@ -179,8 +186,8 @@ func (a *groupAhead) sum() {
 	}
 }
 
-// reach is the largest size of a complete batch, the budget aside, if it has at least these rows, in groups of this room;
-// another group is left out, unless it is -1.
+// reach is the largest size of a complete batch, the budget aside, if it has at least these rows, in groups of this
+// room; another group is left out, unless it is -1.
 func (a *groupAhead) reach(least, room, used, without int) int {
 	if !a.each {
 		return a.limits.size // as large as the pool allows, whatever is picked
@@ -198,6 +205,97 @@ func (a *groupAhead) reach(least, room, used, without int) int {
 		return min(a.limits.size, room+a.top[j+1]-a.groups[without].room)
 	}
 	return min(a.limits.size, room+a.top[j])
+}
+
+// promise is the size of a batch within all constraints.
+func (a *groupAhead) promise() int {
+	if !a.each || a.limits.constraints.Cost == nil {
+		return a.reach(a.least, a.room, a.used, -1)
+	}
+	spent, size := a.spent, a.least
+	var further []int32
+	for g := range a.groups {
+		if in := a.limits.inGroup[g]; in > 0 {
+			rows := a.cheapest(g, a.groups[g].room-in)
+			further = append(further, rows[min(len(rows), a.lack(g)):]...)
+		}
+	}
+	left := min(a.most-a.used, (a.limits.size-a.least)/a.unit())
+	for _, rows := range a.payable() {
+		enough := rows[:min(len(rows), a.min)] // a single row is no minimum: the group may as well be left out
+		sum := a.sumOf(spent, enough)
+		if left == 0 {
+			break
+		}
+		if len(enough) > 1 && !a.within(sum) {
+			continue
+		}
+		if len(enough) > 1 {
+			spent, size, rows = sum, size+len(enough), rows[len(enough):]
+		}
+		further = append(further, rows...)
+		left--
+	}
+	slices.SortFunc(further, func(x, y int32) int { return byCost(a.limits.constraints.Cost, x, y) })
+	return min(a.limits.size, size+len(a.paid(spent, further)))
+}
+
+// payable returns, for each group without rows in the batch, the cheapest ones that the budget would pay for if there
+// were no other groups, the longest list first. There are enough of them for the minimum.
+func (a *groupAhead) payable() (lists [][]int32) {
+	for g := range a.groups {
+		if a.groups[g].place < 0 {
+			continue
+		}
+		if rows := a.paid(a.spent, a.cheapest(g, a.groups[g].room)); len(rows) >= a.unit() {
+			lists = append(lists, rows)
+		}
+	}
+	slices.SortStableFunc(lists, func(x, y []int32) int {
+		return cmp.Or(cmp.Compare(len(y), len(x)), cmp.Compare(a.sumOf(Costs{}, x).Sum(), a.sumOf(Costs{}, y).Sum()))
+	})
+	return lists
+}
+
+// cheapest returns the cheapest candidates of a group that are not in the batch, at most n.
+func (a *groupAhead) cheapest(g, n int) (rows []int32) {
+	for _, row := range a.groups[g].rows {
+		if len(rows) >= min(n, a.limits.size) {
+			break
+		}
+		if a.limits.available(int(row)) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// sumOf adds the costs of rows.
+func (a *groupAhead) sumOf(spent Costs, rows []int32) Costs {
+	for _, row := range rows {
+		spent.Add(a.limits.constraints.Cost[row])
+	}
+	return spent
+}
+
+// paid returns the first rows that the budget pays for.
+func (a *groupAhead) paid(spent Costs, rows []int32) []int32 {
+	for i, row := range rows {
+		if spent.Add(a.limits.constraints.Cost[row]); !a.within(spent) {
+			return rows[:i]
+		}
+	}
+	return rows
+}
+
+// relax ends the promise, and reports whether there was one.
+func (a *groupAhead) relax() bool {
+	if a.promised == 0 {
+		return false
+	}
+	a.promised = 0
+	a.restart()
+	return true
 }
 
 func (a *groupAhead) fits() bool {

@@ -6,10 +6,10 @@ package selection
 //
 //	take(v) = total(v) − rows of the batch that have the value v ≥ 0
 //
-// rows of every value can be added, take(v, g) of them from group g, with the limits of groups (ahead_groups.go: at most
-// PerGroup, at least MinPerGroup of a group that counts, at most MaxGroups groups), and with a cost that is
-// within the budget if they are the cheapest of each value and group. A row may be picked if and only if it has the
-// value of the present run, and the batch can be completed with it.
+// rows of every value can be added, take(v, g) of them from group g, with the limits of groups (ahead_groups.go: at
+// most PerGroup, at least MinPerGroup of a group that counts, at most MaxGroups groups), and with a cost that is within
+// the budget if they are the cheapest of each value and group. A row may be picked if and only if it has the value of
+// the present run, and the batch can be completed with it.
 //
 // Whether that is so, is decided exactly:
 //
@@ -20,8 +20,9 @@ package selection
 //     maxChoices of them.
 //
 // A completion that is known, a witness, makes most of that unnecessary: a row that can take the place of
-// another in it, of the same group or of one that has a row to spare, may be picked. Otherwise the search decides. Within
-// a value and a group rows close in the order of their costs, since a cheaper row can take the place of a dearer one.
+// another in it, of the same group or of one that has a row to spare, may be picked. Otherwise the search decides.
+// Within a value and a group rows close in the order of their costs, since a cheaper row can take the place of a dearer
+// one.
 
 import (
 	"math"
@@ -159,6 +160,9 @@ func (a *runAhead) start(fixed, later []int, present int) bool {
 }
 
 func (a *runAhead) err() error { return a.failed }
+
+// relax has nothing to give up.
+func (a *runAhead) relax() bool { return false }
 
 func (a *runAhead) restart() {
 	a.count()
@@ -342,8 +346,8 @@ func (a *runAhead) completesWith(row int) bool {
 	return found
 }
 
-// exchange returns a cell of the witness of which a row can be left out for the given one, which is of the present value; -1 if
-// there is none.
+// exchange returns a cell of the witness of which a row can be left out for the given one, which is of the present
+// value; -1 if there is none.
 func (a *runAhead) exchange(row int) int {
 	if a.witness == nil {
 		return -1
@@ -379,7 +383,8 @@ func (a *runAhead) exchange(row int) int {
 	return best
 }
 
-// swaps reports whether the witness still meets the limits of groups with one row less of a group and one more of another.
+// swaps reports whether the witness still meets the limits of groups with one row less of a group and one more of
+// another.
 func (a *runAhead) swaps(from, to int) bool {
 	c := &a.limits.constraints
 	if a.limits.group == nil || from == to {
@@ -393,7 +398,8 @@ func (a *runAhead) swaps(from, to int) bool {
 		used++
 	}
 	gone := less == 0 && a.each
-	return more <= c.perGroup() && (gone || less >= c.MinPerGroup) && more >= c.MinPerGroup && (!a.each || used <= c.MaxGroups)
+	return more <= c.perGroup() && (gone || less >= c.MinPerGroup) && more >= c.MinPerGroup &&
+		(!a.each || used <= c.MaxGroups)
 }
 
 // search finds a completion of least cost among those that it tries, as the witness, and reports whether there is one.

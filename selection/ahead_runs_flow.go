@@ -1,15 +1,16 @@
 package selection
 
-// Flows of least cost from values to groups: each value sends as many rows as are to be added, each group takes between low
-// and high. Rows are sent one by one along the way of least cost, on which rows may also be exchanged for others; that
-// keeps the cost least for their number. A row that a group needs for its low counts as a gain above all costs, so
+// Flows of least cost from values to groups: each value sends as many rows as are to be added, each group takes between
+// low and high. Rows are sent one by one along the way of least cost, on which rows may also be exchanged for others;
+// that keeps the cost least for their number. A row that a group needs for its low counts as a gain above all costs, so
 // that as many of these as possible are there in the end.
 
 import "math"
 
 // flow returns the rows of each cell; nil if there is no such flow.
 func (s *runSearch) flow(values []int, bounds []bound) []int {
-	f := &flow{search: s, bounds: bounds, rows: make([]int, len(s.ahead.cells)), in: make([]int, len(bounds)), prices: map[int][]float64{}}
+	f := &flow{search: s, bounds: bounds, rows: make([]int, len(s.ahead.cells)), in: make([]int, len(bounds)),
+		prices: map[int][]float64{}}
 	need := 0
 	for _, b := range bounds {
 		need += b.low

@@ -110,8 +110,10 @@ func (s *runSearch) counted(work int) bool {
 	if s.work += work; s.work <= maxChoices*glances {
 		return true
 	}
-	s.ahead.failed = &ProblemError{Field: "Same", Reason: fmt.Sprintf("whether runs and groups can be combined takes more than %d choices of values and groups to find out; "+
-		"leave out MaxGroups, or ask for fewer runs", maxChoices)}
+	s.ahead.failed = &ProblemError{Field: "Same",
+		Reason: fmt.Sprintf(
+			"whether runs and groups can be combined takes more than %d choices of values and groups to find out; "+
+				"leave out MaxGroups, or ask for fewer runs", maxChoices)}
 	return false
 }
 
@@ -247,8 +249,8 @@ func (s *runSearch) accept(rows []int) bool {
 	return false
 }
 
-// oneValue adds rows of one value, or none, with the least cost: least(g, j, t) for groups up to g, of which j are optional, and t
-// rows.
+// oneValue adds rows of one value, or none, with the least cost: least(g, j, t) for groups up to g, of which j are
+// optional, and t rows.
 func (s *runSearch) oneValue(values []int, bounds []bound) []int {
 	a := s.ahead
 	take, cellIn := 0, make([]int, len(bounds))

@@ -1,7 +1,7 @@
 package selection
 
-// The values of runs without groups: with p(v, k) the cost of the k cheapest rows of value v, and i runs of the larger and
-// j of the smaller size still without a value,
+// The values of runs without groups: with p(v, k) the cost of the k cheapest rows of value v, and i runs of the larger
+// and j of the smaller size still without a value,
 //
 //	least(v, i, j) = min over i' ≤ i, j' ≤ j of  least(v−1, i−i', j−j') + p(v, take(v) + i'·larger + j'·smaller)
 //

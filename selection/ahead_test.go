@@ -9,9 +9,11 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// wholeBatch is a problem of a few hundred rows or more with random constraints on the batch as a whole, which some batch meets.
+// wholeBatch is a problem of a few hundred rows or more with random constraints on the batch as a whole, which some
+// batch meets.
 func wholeBatch(r *rand.Rand, pool int) Problem[float64] {
-	p := Problem[float64]{Pool: matrix.New[float64](pool, 3), Train: matrix.New[float64](4, 3), Mode: Mode(r.IntN(2)), Batch: 8 + r.IntN(8), Seed: r.Uint64()}
+	p := Problem[float64]{Pool: matrix.New[float64](pool, 3), Train: matrix.New[float64](4, 3), Mode: Mode(r.IntN(2)),
+		Batch: 8 + r.IntN(8), Seed: r.Uint64()}
 	for _, m := range []matrix.Dense[float64]{p.Pool, p.Train} {
 		for i := range m.Data {
 			m.Data[i] = r.NormFloat64()
@@ -73,7 +75,8 @@ func mustMeet(t *testing.T, name string, p Problem[float64], got *Result) {
 			t.Errorf("%s: %d rows of group %d", name, n, g)
 		}
 	}
-	if c.MaxGroups > 0 && len(inGroup) > c.MaxGroups || c.Cost != nil && cost > c.Budget*(1+1e-12) || len(rows)+got.Missing != p.Batch || len(rows) > p.Batch {
+	if c.MaxGroups > 0 && len(inGroup) > c.MaxGroups || c.Cost != nil && cost > c.Budget*(1+1e-12) ||
+		len(rows)+got.Missing != p.Batch || len(rows) > p.Batch {
 		t.Errorf("%s: %d groups, cost %v, %d rows", name, len(inGroup), cost, len(rows))
 	}
 	if c.Same == nil {
@@ -93,7 +96,8 @@ func mustMeet(t *testing.T, name string, p Problem[float64], got *Result) {
 	}
 }
 
-// TestWholeBatches: batches of all methods meet the constraints, and neither threads nor the plain algorithms change them.
+// TestWholeBatches: batches of all methods meet the constraints, and neither threads nor the plain algorithms change
+// them.
 func TestWholeBatches(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 37))
@@ -199,12 +203,15 @@ type herder struct{ Method }
 
 func TestRunsRefuse(t *testing.T) {
 	t.Parallel()
-	p := Problem[float64]{Pool: matrix.New[float64](4, 1), Batch: 2, Constraints: Constraints{Same: []int{0, 0, 1, 1}}, Resume: []Choice{{Row: 1}}}
-	if _, err := Select(t.Context(), MaxDiag{}, p); err == nil || err.Error() != "selection: Resume: runs that share a value are compared with others, so a run that was cut off starts again" {
+	p := Problem[float64]{Pool: matrix.New[float64](4, 1), Batch: 2, Constraints: Constraints{Same: []int{0, 0, 1, 1}},
+		Resume: []Choice{{Row: 1}}}
+	if _, err := Select(t.Context(), MaxDiag{}, p); err == nil ||
+		err.Error() != "selection: Resume: runs that share a value are compared with others, so a run that was cut off starts again" {
 		t.Error(err)
 	}
 	p.Resume = nil
-	if _, err := Select[float64](t.Context(), herder{MaxDiag{}}, p); err == nil || err.Error() != "selection: herder: it has no gain by which the values of runs could be compared" {
+	if _, err := Select[float64](t.Context(), herder{MaxDiag{}}, p); err == nil ||
+		err.Error() != "selection: herder: it has no gain by which the values of runs could be compared" {
 		t.Error(err)
 	}
 }

@@ -109,7 +109,8 @@ func TestClusterSizesAreSumsOfBlocks(t *testing.T) {
 			r, err := Select(t.Context(), e.New(Settings{}), p)
 			must(t, err)
 			for i, pick := range r.Picks {
-				if got, want := pick.Cluster.Size, sizeOf(t, p, r.Rows()[:i], pick.Cluster.Centre, name == "lcmd-dist"); got != want {
+				if got, want := pick.Cluster.Size, sizeOf(t, p, r.Rows()[:i], pick.Cluster.Centre,
+					name == "lcmd-dist"); got != want {
 					t.Fatalf("the cluster of pick %d has the size %v, by the definition %v", i, got, want)
 				}
 			}

@@ -11,8 +11,8 @@ package selection
 import (
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/selection/internal/space"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // clusters is shared by the methods that measure distances: selected rows as centres,

@@ -4,9 +4,9 @@ package selection
 // others say. What is reported is a set of the smallest size: constraints are left out one by one
 // as long as the rest is in conflict, and then every smaller set is tried.
 //
-// To leave out the size of the batch is to allow any; but runs have a number and a size, so Runs and the size of the batch
-// always go with Same, and count as one with it. With MinPerGroup and MaxGroups, a batch has at least one row. MinPerGroup
-// stays a condition on the groups in the batch, if that is what it is, without MaxGroups, too.
+// To leave out the size of the batch is to allow any; but runs have a number and a size, so Runs and the size of the
+// batch always go with Same, and count as one with it. With MinPerGroup and MaxGroups, a batch has at least one row.
+// MinPerGroup stays a condition on the groups in the batch, if that is what it is, without MaxGroups, too.
 
 import "slices"
 
@@ -40,8 +40,9 @@ var constraintFields = []struct {
 		func(q *question, _ int) { q.pending = nil }},
 }
 
-// Conflict returns a *ConflictError if no batch of a pool of the given number of rows meets the constraints. They must be
-// those that Select would take. Select returns the same error; this is for callers that ask before there are features.
+// Conflict returns a *ConflictError if no batch of a pool of the given number of rows meets the constraints. They must
+// be those that Select would take. Select returns the same error; this is for callers that ask before there are
+// features.
 func (k Constraints) Conflict(pool, batch int, pending []int) error {
 	return (&question{constraints: k, batch: batch, pending: pending}).conflict(pool)
 }

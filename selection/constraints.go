@@ -50,7 +50,8 @@ func (k *Constraints) check(c *complaints, pool, batch int) {
 	c.when(len(k.Require) > batch, "Require", "%d rows do not fit into a batch of %d", len(k.Require), batch)
 	checkNumbers(c, "Cost", k.Cost, pool)
 	c.when(k.Cost == nil && k.Budget != 0, "Budget", "there is a budget but no cost")
-	c.when(k.Cost != nil && (!(k.Budget >= 0) || math.IsInf(k.Budget, 1)), "Budget", "the budget must be finite and not negative, not %v", k.Budget)
+	c.when(k.Cost != nil && (!(k.Budget >= 0) || math.IsInf(k.Budget, 1)), "Budget",
+		"the budget must be finite and not negative, not %v", k.Budget)
 	c.when(k.PerCost && k.Cost == nil, "PerCost", "there are no costs to divide scores by")
 	if at := slices.Index(k.Cost, 0); k.PerCost && at >= 0 {
 		c.when(true, "PerCost", "row %d costs nothing, and scores cannot be divided by that", at)
@@ -63,7 +64,8 @@ func (k *Constraints) check(c *complaints, pool, batch int) {
 		c.when(k.Group == nil && of.limit != 0, of.field, "there is a limit but there are no groups")
 		c.when(k.Group != nil && of.limit < 0, of.field, "the limit must be positive, not %d", of.limit)
 	}
-	c.when(k.Group != nil && k.PerGroup == 0 && k.MinPerGroup == 0 && k.MaxGroups == 0, "PerGroup", "the limit must be positive, not %d", k.PerGroup)
+	c.when(k.Group != nil && k.PerGroup == 0 && k.MinPerGroup == 0 && k.MaxGroups == 0, "PerGroup",
+		"the limit must be positive, not %d", k.PerGroup)
 	k.checkRuns(c, pool, batch)
 }
 
@@ -94,8 +96,8 @@ const rounding = 0x1p-50
 // Within reports whether a sum of costs is within a budget. Everything that compares the two asks this.
 func Within(sum, budget float64) bool { return sum <= budget*(1+rounding) }
 
-// Left returns what of a budget is left after some costs that are within it: further ones that are within the rest are, together
-// with them, within the budget.
+// Left returns what of a budget is left after some costs that are within it: further ones that are within the rest are,
+// together with them, within the budget.
 func Left(budget, spent float64) float64 {
 	if spent == 0 {
 		return budget
@@ -122,8 +124,8 @@ func (c *Constraints) Affordable(rows []int) int {
 	return len(rows)
 }
 
-// Costs is a sum of costs, to compare by Within: a compensated one (Neumaier's variant of Kahan's), which also sums up what
-// rounding loses. The zero value is that of no costs.
+// Costs is a sum of costs, to compare by Within: a compensated one (Neumaier's variant of Kahan's), which also sums up
+// what rounding loses. The zero value is that of no costs.
 type Costs struct{ rounded, lost float64 }
 
 // Sum returns the sum.

@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// BenchmarkConstraints picks 96 of many rows with 16 features under constraints, and reports processor seconds, also as a
-// multiple of those without constraints:
+// BenchmarkConstraints picks 96 of many rows with 16 features under constraints, and reports processor seconds, also as
+// a multiple of those without constraints:
 //
 //	go test ./selection -run ^$ -bench Constraints -benchtime 1x
 func BenchmarkConstraints(b *testing.B) {

@@ -103,7 +103,8 @@ func TestBudgetsAreDecimal(t *testing.T) {
 		cost, budget float64
 		rows         int
 	}{
-		{0.1, 0.3, 3}, {0.1, 0.7, 7}, {0.1, 10, 100}, {0.1, 0.29999999999999, 2}, {1.1, 3.3, 3}, {0.7, 2.1, 3}, {1e-9, 1e-7, 100},
+		{0.1, 0.3, 3}, {0.1, 0.7, 7}, {0.1, 10, 100}, {0.1, 0.29999999999999, 2}, {1.1, 3.3, 3},
+		{0.7, 2.1, 3}, {1e-9, 1e-7, 100},
 		{0.1, 11.9, 119}, {1e15 / 3, 1e15, 3}, {0.1, 0.0999999, 0}, {0, 0, 120},
 	} {
 		eachMethod(func(m selection.Method, mode selection.Mode) {
@@ -148,7 +149,8 @@ func TestBudgetsHoldInExactArithmetic(t *testing.T) {
 			}
 			for row, c := range whole {
 				if spent+c <= budget && !slices.Contains(picks, row) {
-					t.Fatalf("%s: %d spent of %d, and row %d for %d was not picked, in units of %v", m.Name(), spent, budget, row, c, unit)
+					t.Fatalf("%s: %d spent of %d, and row %d for %d was not picked, in units of %v", m.Name(),
+						spent, budget, row, c, unit)
 				}
 			}
 		}
@@ -183,7 +185,8 @@ func TestAllConstraintsTogether(t *testing.T) {
 	for i := range group {
 		group[i], cost[i] = i%6, 1+float64(i%3)
 	}
-	c := selection.Constraints{Group: group, PerGroup: 4, Cost: cost, Budget: 25, Exclude: []int{0, 1, 2, 60}, Require: []int{5, 11}}
+	c := selection.Constraints{Group: group, PerGroup: 4, Cost: cost, Budget: 25,
+		Exclude: []int{0, 1, 2, 60}, Require: []int{5, 11}}
 	eachMethod(func(m selection.Method, mode selection.Mode) {
 		r := mustSelect(t, m, constrained(c, 40, mode))
 		spent, counts := 0.0, map[int]int{}
@@ -224,10 +227,12 @@ func TestProblemsAreRefused(t *testing.T) {
 		"no columns": {func(p *selection.Problem[float64]) {
 			p.Pool, p.Train = matrix.New[float64](4, 0), matrix.Dense[float64]{}
 		}, []string{"Pool"}},
-		"no mode":      {func(p *selection.Problem[float64]) { p.Mode = 7 }, []string{"Mode"}},
-		"no train":     {func(p *selection.Problem[float64]) { p.Mode = selection.TP; p.Train = matrix.Dense[float64]{} }, []string{"Train"}},
-		"train width":  {func(p *selection.Problem[float64]) { p.Train = matrix.New[float64](3, 2) }, []string{"Train"}},
-		"target width": {func(p *selection.Problem[float64]) { p.Aims.Rows = matrix.New[float64](3, 2) }, []string{"Aims.Rows"}},
+		"no mode": {func(p *selection.Problem[float64]) { p.Mode = 7 }, []string{"Mode"}},
+		"no train": {func(p *selection.Problem[float64]) { p.Mode = selection.TP; p.Train = matrix.Dense[float64]{} },
+			[]string{"Train"}},
+		"train width": {func(p *selection.Problem[float64]) { p.Train = matrix.New[float64](3, 2) }, []string{"Train"}},
+		"target width": {func(p *selection.Problem[float64]) { p.Aims.Rows = matrix.New[float64](3, 2) },
+			[]string{"Aims.Rows"}},
 		"two targets": {func(p *selection.Problem[float64]) {
 			p.Aims = selection.Aims[float64]{Rows: p.Pool, Weights: weightsFor(120)}
 		}, []string{"Aims"}},
@@ -239,7 +244,8 @@ func TestProblemsAreRefused(t *testing.T) {
 		"excluded and required": {func(p *selection.Problem[float64]) {
 			p.Constraints = selection.Constraints{Exclude: []int{4}, Require: []int{4}}
 		}, []string{"Require"}},
-		"too many required": {func(p *selection.Problem[float64]) { p.Constraints.Require = []int{1, 2, 3, 4, 5, 6} }, []string{"Require"}},
+		"too many required": {func(p *selection.Problem[float64]) { p.Constraints.Require = []int{1, 2, 3, 4, 5, 6} },
+			[]string{"Require"}},
 		"required beyond the budget": {func(p *selection.Problem[float64]) {
 			p.Constraints = selection.Constraints{Require: []int{1, 2}, Cost: slices.Repeat([]float64{3}, 120), Budget: 5}
 		}, []string{"Require"}},
@@ -341,7 +347,8 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
-	narrow := selection.Problem[float32]{Pool: matrix.New[float32](5, 2), Batch: 1, Kernel: selectiontest.Laplace[float32]{Width: 2}}
+	narrow := selection.Problem[float32]{Pool: matrix.New[float32](5, 2), Batch: 1,
+		Kernel: selectiontest.Laplace[float32]{Width: 2}}
 	for _, m := range []selection.Method{selection.MaxDet{}, selection.FrankWolfe{}} {
 		if _, err := selection.Select(t.Context(), m, narrow); err == nil {
 			t.Errorf("%s takes a kernel in float32", m.Name())
@@ -379,7 +386,8 @@ func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
 			inGroup[group[row]]++
 		}
 		if len(r.Picks) != 19 || r.Missing != 0 || inGroup[0] == 0 {
-			t.Errorf("%s-%s: %d picks, missing %d: %s; %d in the group of the pending rows", m.Name(), mode, len(r.Picks), r.Missing, r.Short, inGroup[0])
+			t.Errorf("%s-%s: %d picks, missing %d: %s; %d in the group of the pending rows", m.Name(), mode, len(r.Picks),
+				r.Missing, r.Short, inGroup[0])
 		}
 		for _, removed := range r.Removed {
 			if slices.Contains(pending, removed.Row) {
@@ -393,7 +401,8 @@ func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
 		t.Errorf("%d rows were removed, want as many as the batch has", len(r.Removed))
 	}
 	p.Batch = 120
-	if r := mustSelect(t, selection.LCMD{}, p); r.Missing != 4 || r.Short != "the pool has no more rows that are not pending" {
+	if r := mustSelect(t, selection.LCMD{}, p); r.Missing != 4 ||
+		r.Short != "the pool has no more rows that are not pending" {
 		t.Errorf("missing %d: %s", r.Missing, r.Short)
 	}
 }
@@ -404,7 +413,8 @@ func TestPendingRowsAreCentres(t *testing.T) {
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	p.Pending = []int{7}
 	r := mustSelect(t, selection.MaxDist{}, p)
-	if got := r.Picks[0].Cluster.Centre; got != (selection.Centre{Set: selection.PendingSet, Row: 7}) || got.Set.String() != "pending" {
+	if got := r.Picks[0].Cluster.Centre; got != (selection.Centre{Set: selection.PendingSet, Row: 7}) ||
+		got.Set.String() != "pending" {
 		t.Errorf("the first pick is nearest to %+v", got)
 	}
 }
@@ -453,7 +463,8 @@ func TestScoresPerCost(t *testing.T) {
 	})
 }
 
-// TestLeft: costs that are within what others leave of a budget are within it together, in exact arithmetic, and dearer ones are not.
+// TestLeft: costs that are within what others leave of a budget are within it together, in exact arithmetic, and dearer
+// ones are not.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -475,10 +486,12 @@ func TestLeft(t *testing.T) {
 			return selection.Within(before.Sum(), given) && selection.Within(after.Sum(), selection.Left(given, before.Sum()))
 		}
 		if !within(whole) || !within(whole+1) || within(whole-1) {
-			t.Fatalf("%v and %v of %v: %v, %v, %v", before.Sum(), after.Sum(), float64(whole)/unit, within(whole), within(whole+1), within(whole-1))
+			t.Fatalf("%v and %v of %v: %v, %v, %v", before.Sum(), after.Sum(), float64(whole)/unit, within(whole),
+				within(whole+1), within(whole-1))
 		}
 	}
-	if selection.Left(0.5, 0) != 0.5 || selection.Left(0.3, 0.1+0.2) != 0 && !selection.Within(0, selection.Left(0.3, 0.1+0.2)) {
+	if selection.Left(0.5, 0) != 0.5 || selection.Left(0.3, 0.1+0.2) != 0 &&
+		!selection.Within(0, selection.Left(0.3, 0.1+0.2)) {
 		t.Error("nothing spent, or all")
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // elsewhere are features of a device that the context does not have.
@@ -46,7 +46,8 @@ func TestPlacedFeaturesAreFetched(t *testing.T) {
 	}
 	lost := errors.New("the device is lost")
 	p.Placed = elsewhere{rows, lost}
-	if _, err := selection.Select(t.Context(), selection.LCMD{}, p); !errors.Is(err, lost) || !errors.As(err, new(*place.DeviceError)) {
+	if _, err := selection.Select(t.Context(), selection.LCMD{}, p); !errors.Is(err, lost) ||
+		!errors.As(err, new(*place.DeviceError)) {
 		t.Errorf("the error is %v", err)
 	}
 }

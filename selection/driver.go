@@ -58,7 +58,8 @@ func (d *driver) addFirst(pending, require []int) error {
 	}
 	for _, row := range require {
 		if !d.limits.open[row] {
-			return &ProblemError{Field: "Require", Reason: fmt.Sprintf("row %d exceeds the budget or the limit of its group", row)}
+			why := fmt.Sprintf("row %d exceeds the budget or the limit of its group", d.space.number(row))
+			return &ProblemError{Field: "Require", Reason: why}
 		}
 		d.required[row] = true
 		d.take(Choice{Row: row}, Required)
@@ -74,7 +75,8 @@ func (d *driver) take(c Choice, why Why) {
 		d.stepped()
 	}
 	d.limits.add(c.Row)
-	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score, Tied: c.Tied, Cluster: c.Cluster})
+	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score,
+		Tied: c.Tied, Cluster: c.Cluster})
 }
 
 // choose puts a row into the batch that the method has chosen.
@@ -229,7 +231,8 @@ func (d *driver) backward(back Backward) error {
 		d.stepped()
 		picked := d.drop(slices.IndexFunc(d.result.Picks, func(p Pick) bool { return p.Row == choice.Row }))
 		d.gain -= choice.Score
-		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Picked: picked.Step, Step: d.step, Score: choice.Score})
+		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Picked: picked.Step,
+			Step: d.step, Score: choice.Score})
 		if err := back.Remove(choice.Row); err != nil {
 			return err
 		}

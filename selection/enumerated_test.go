@@ -3,6 +3,7 @@ package selection_test
 // Constraints on the whole batch, compared with enumeration of all subsets of small pools.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -119,36 +120,117 @@ func (s *small) completes(set uint, first []int, least int) bool {
 	return false
 }
 
-// size is what can be reached without the budget, if groups are limited.
-func (s *small) size() int {
+// promise is the size that picks may not rule out as long as any row can be picked otherwise (ahead_groups.go).
+func (s *small) promise() int {
 	if s.c.MaxGroups == 0 || s.c.Same != nil {
 		return 0
 	}
-	free := *s
-	free.budget = false
+	if s.budget {
+		return s.payable()
+	}
 	for n := s.batch; n > 0; n-- {
-		if free.completes(0, nil, n) {
+		if s.completes(0, nil, n) {
 			return n
 		}
 	}
 	return 0
 }
 
+// payable is the promise with a budget: the size of the batch that has the required rows and the cheapest ones of their
+// groups and of those of which the budget alone would pay for most rows.
+func (s *small) payable() int {
+	closed := bitsOf(s.c.Exclude) | bitsOf(s.pending) | bitsOf(s.c.Require)
+	// candidates that are not required, and required rows, of each group
+	byCost, in, room := [4][]int{}, [4]int{}, [4]int{}
+	for row, g := range s.c.Group {
+		if closed>>row&1 == 0 {
+			byCost[g] = append(byCost[g], row)
+		}
+	}
+	costs := func(rows ...int) (sum float64) {
+		for _, row := range rows {
+			sum += s.c.Cost[row]
+		}
+		return sum
+	}
+	cheaper := func(x, y int) int { return cmp.Or(cmp.Compare(s.c.Cost[x], s.c.Cost[y]), cmp.Compare(x, y)) }
+	paid := func(given, rows []int) []int {
+		for len(rows) > 0 && costs(given...)+costs(rows...) > s.c.Budget+1e-9 {
+			rows = rows[:len(rows)-1]
+		}
+		return rows
+	}
+	batch := slices.Clone(s.c.Require)
+	for _, row := range batch {
+		in[s.c.Group[row]]++
+	}
+	var free []int
+	var others [][]int
+	used := 0
+	for g, rows := range byCost {
+		slices.SortFunc(rows, cheaper)
+		if room[g] = len(rows); s.c.PerGroup > 0 {
+			room[g] = min(room[g], s.c.PerGroup-in[g])
+		}
+		if rows = rows[:max(0, min(room[g], len(rows)))]; in[g] == 0 {
+			others = append(others, rows)
+			continue
+		}
+		lack := min(len(rows), max(0, s.c.MinPerGroup-in[g]))
+		batch, free = append(batch, rows[:lack]...), append(free, rows[lack:]...)
+		used++
+	}
+	least := len(batch)
+	alone := batch[:least:least]
+	for i, rows := range others {
+		others[i] = paid(alone, rows)
+	}
+	first := func(rows []int) int { return slices.Index(s.c.Group, s.c.Group[rows[0]]) }
+	others = slices.DeleteFunc(others, func(rows []int) bool { return len(rows) == 0 })
+	slices.SortFunc(others, func(x, y []int) int {
+		dear := math.Round(100 * (costs(x...) - costs(y...)))
+		return cmp.Or(len(y)-len(x), int(dear), first(x)-first(y))
+	})
+	unit := max(1, s.c.MinPerGroup)
+	left := min(s.c.MaxGroups-used, (s.batch-least)/unit)
+	for _, rows := range others {
+		if left == 0 || len(rows) < unit {
+			continue
+		}
+		if unit > 1 {
+			if len(paid(batch, rows[:unit])) < unit {
+				continue
+			}
+			batch, rows = append(batch, rows[:unit]...), rows[unit:]
+		}
+		free = append(free, rows...)
+		left--
+	}
+	slices.SortFunc(free, cheaper)
+	return min(s.batch, len(batch)+len(paid(batch, free)))
+}
+
 // open lists the rows that may be picked.
 func (s *small) open(batch uint, first []int) (rows []int) {
 	free := *s
 	free.budget = false
-	size := s.size()
-	for row := range s.pool {
-		set := batch | 1<<row
-		if batch>>row&1 == 1 || len(first) > 0 && s.c.Same[row] != first[len(first)-1] {
-			continue
+	promise := s.promise()
+	possible := func(least int) (rows []int) {
+		for row := range s.pool {
+			set := batch | 1<<row
+			if batch>>row&1 == 1 || len(first) > 0 && s.c.Same[row] != first[len(first)-1] {
+				continue
+			}
+			if s.completes(set, first, 0) && free.completes(set, first, least) {
+				rows = append(rows, row)
+			}
 		}
-		if s.completes(set, first, 0) && free.completes(set, first, size) {
-			rows = append(rows, row)
-		}
+		return rows
 	}
-	return rows
+	if rows = possible(promise); len(rows) > 0 || !s.budget {
+		return rows
+	}
+	return possible(0)
 }
 
 func randomSmall(r *rand.Rand) *small {
@@ -176,11 +258,7 @@ func randomSmall(r *rand.Rand) *small {
 		}
 	}
 	if r.IntN(2) == 0 {
-		s.budget, s.c.Cost = true, make([]float64, s.pool)
-		for i := range s.c.Cost {
-			s.c.Cost[i] = float64(r.IntN(20)+1) / 10
-		}
-		s.c.Budget = float64(r.IntN(15*s.batch)) / 10
+		s.costs(r)
 	}
 	chosen := some(4)
 	s.c.Require, s.c.Exclude, s.pending = chosen[:r.IntN(3)*r.IntN(2)], chosen[2:2+r.IntN(2)], chosen[3:3+r.IntN(2)]
@@ -190,20 +268,45 @@ func randomSmall(r *rand.Rand) *small {
 	return s
 }
 
-// TestConstraintsByEnumeration compares feasibility, every pick, the value of every run and the conflict that is named with
-// enumeration.
+// costs gives rows costs of some kind, and a budget.
+func (s *small) costs(r *rand.Rand) {
+	s.budget, s.c.Cost = true, make([]float64, s.pool)
+	kind := r.IntN(5)
+	var ofGroup [4]int
+	for g := range ofGroup {
+		ofGroup[g] = 1 + r.IntN(3)*r.IntN(15)
+	}
+	for i := range s.c.Cost {
+		tenths := 1 + r.IntN(20)
+		switch {
+		case kind == 0: // all the same
+			tenths = 7
+		case kind == 1: // some cost nothing
+			tenths *= r.IntN(2)
+		case kind > 2 && s.c.Group != nil: // groups are cheap or dear
+			tenths = ofGroup[s.c.Group[i]] + r.IntN(3)
+		}
+		s.c.Cost[i] = float64(tenths) / 10
+	}
+	s.c.Budget = float64(r.IntN(15*s.batch)) / 10
+	s.c.PerCost = kind != 1 && r.IntN(2) == 0
+}
+
+// TestConstraintsByEnumeration compares feasibility, every pick, the value of every run and the conflict that is named
+// with enumeration.
 func TestConstraintsByEnumeration(t *testing.T) {
 	t.Parallel()
 	enumerate(t, rand.New(rand.NewPCG(37, 1)), 1000, randomSmall)
 }
 
-// TestGroupsByEnumeration does so with more rows than one group needs, so that a pick in the wrong group would leave a batch that is
-// too small, or has too few rows of another.
+// TestGroupsByEnumeration does so with more rows than one group needs, so that a pick in the wrong group would leave a
+// batch that is too small, or has too few rows of another.
 func TestGroupsByEnumeration(t *testing.T) {
 	t.Parallel()
 	enumerate(t, rand.New(rand.NewPCG(37, 2)), 500, func(r *rand.Rand) *small {
 		s := &small{pool: 7 + r.IntN(4), batch: 4 + r.IntN(2)}
-		s.c = selection.Constraints{Group: make([]int, s.pool), MinPerGroup: 2, MaxGroups: 2 + r.IntN(2), PerGroup: r.IntN(2) * 3}
+		s.c = selection.Constraints{Group: make([]int, s.pool), MinPerGroup: 2, MaxGroups: 2 + r.IntN(2),
+			PerGroup: r.IntN(2) * 3}
 		if r.IntN(2) == 0 {
 			s.c.Same, s.c.Runs = make([]int, s.pool), 1+r.IntN(2)
 		}
@@ -217,12 +320,31 @@ func TestGroupsByEnumeration(t *testing.T) {
 	})
 }
 
+// TestBudgetsOfGroupsByEnumeration does so with groups that are cheap or dear, of which the batch may have few.
+func TestBudgetsOfGroupsByEnumeration(t *testing.T) {
+	t.Parallel()
+	enumerate(t, rand.New(rand.NewPCG(44, 3)), 1000, func(r *rand.Rand) *small {
+		s := &small{pool: 7 + r.IntN(4), batch: 3 + r.IntN(4)}
+		s.c = selection.Constraints{Group: make([]int, s.pool), MinPerGroup: r.IntN(3), MaxGroups: 1 + r.IntN(2),
+			PerGroup: r.IntN(2) * 4}
+		for row := range s.pool {
+			s.c.Group[row] = r.IntN(4)
+		}
+		s.costs(r)
+		if chosen := r.Perm(s.pool); r.IntN(3) == 0 {
+			s.c.Require, s.c.Exclude = chosen[:1], chosen[1:2]
+		}
+		return s
+	})
+}
+
 func enumerate(t *testing.T, r *rand.Rand, trials int, draw func(*rand.Rand) *small) {
 	t.Helper()
 	met, refused, runs := 0, 0, 0
 	for trial := range trials {
 		s := draw(r)
 		e := selection.Methods()[trial%len(selection.Methods())]
+		s.c.PerCost = s.c.PerCost && dividesByCosts(e)
 		name := fmt.Sprintf("problem %d, %s: %+v", trial, e.Name, *s)
 		var result *selection.Result
 		if trial/len(selection.Methods())%2 == 0 {
@@ -244,7 +366,13 @@ func enumerate(t *testing.T, r *rand.Rand, trials int, draw func(*rand.Rand) *sm
 	t.Logf("%d met, with %d runs, %d refused", met, runs, refused)
 }
 
-func checkSmall[T matrix.Float](t *testing.T, name string, r *rand.Rand, s *small, e selection.Entry) *selection.Result {
+// dividesByCosts reports whether a method has a score that may be divided by costs.
+func dividesByCosts(e selection.Entry) bool {
+	return slices.Contains([]string{"lcmd", "lcmd-dist", "lcmd-count", "maxdist", "maxdiag", "maxdet", "bait-f"}, e.Name)
+}
+
+func checkSmall[T matrix.Float](t *testing.T, name string, r *rand.Rand, s *small,
+	e selection.Entry) *selection.Result {
 	m := e.New(selection.Settings{Sigma2: 1e-2})
 	draw := func(n int) matrix.Dense[T] {
 		x := matrix.New[T](n, 4)
@@ -253,7 +381,8 @@ func checkSmall[T matrix.Float](t *testing.T, name string, r *rand.Rand, s *smal
 		}
 		return x
 	}
-	p := selection.Problem[T]{Pool: draw(s.pool), Train: draw(3), Mode: selection.Mode(r.IntN(2)), Pending: s.pending, Batch: s.batch, Constraints: s.c, Seed: r.Uint64()}
+	p := selection.Problem[T]{Pool: draw(s.pool), Train: draw(3), Mode: selection.Mode(r.IntN(2)), Pending: s.pending,
+		Batch: s.batch, Constraints: s.c, Seed: r.Uint64()}
 	got, err := selection.Select(t.Context(), m, p)
 	feasible := s.completes(0, nil, 0)
 	var conflict *selection.ConflictError
@@ -269,7 +398,8 @@ func checkSmall[T matrix.Float](t *testing.T, name string, r *rand.Rand, s *smal
 		return nil
 	}
 	batch := bitsOf(got.Rows())
-	if !s.meets(batch, valuesOf(got)) || bits.OnesCount(batch) < s.batch && len(s.open(batch, nil)) > 0 && s.c.Same == nil {
+	if !s.meets(batch, valuesOf(got)) || bits.OnesCount(batch) < s.batch &&
+		len(s.open(batch, nil)) > 0 && s.c.Same == nil {
 		t.Errorf("%s\nis not met by %v", name, got.Rows())
 	}
 	if s.c.Same != nil {
@@ -298,19 +428,24 @@ func valuesOf(r *selection.Result) (list []int) {
 // plainNext is the row that the method picks among those that are open, without other constraints.
 func plainNext[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem[T], before, open []int) int {
 	var closed []int
+	of := p.Constraints
 	for row := range p.Pool.Rows {
 		if !slices.Contains(open, row) && !slices.Contains(before, row) && !slices.Contains(p.Pending, row) {
 			closed = append(closed, row)
 		}
 	}
 	p.Constraints = selection.Constraints{Require: before, Exclude: closed}
+	if of.PerCost {
+		p.Constraints.Cost, p.Constraints.Budget, p.Constraints.PerCost = of.Cost, 1e3, true
+	}
 	p.Batch, p.Plain = len(before)+1, true
 	rows := mustSelect(t, m, p).Rows()
 	return rows[len(rows)-1]
 }
 
 // checkRuns carries out every look-ahead by plain selections, and compares.
-func checkRuns[T matrix.Float](t *testing.T, name string, s *small, e selection.Entry, m selection.Method, p selection.Problem[T], got *selection.Result) {
+func checkRuns[T matrix.Float](t *testing.T, name string, s *small, e selection.Entry, m selection.Method,
+	p selection.Problem[T], got *selection.Result) {
 	selected, first := slices.Clone(s.c.Require), []int{}
 	at := 0
 	for number, run := range got.Runs {
@@ -346,8 +481,10 @@ func checkRuns[T matrix.Float](t *testing.T, name string, s *small, e selection.
 				}
 			}
 			slip := 1e-4 * (1 + math.Abs(gains[best]))
-			if own, ok := gains[run.Value]; !ok || own < gains[best]-slip || math.Abs(own-run.Gain) > slip || len(gains) != run.Tried {
-				t.Errorf("%s\nrun %d has value %d and gain %v of %d, gains %v", name, number+1, run.Value, run.Gain, run.Tried, gains)
+			if own, ok := gains[run.Value]; !ok || own < gains[best]-slip || math.Abs(own-run.Gain) > slip ||
+				len(gains) != run.Tried {
+				t.Errorf("%s\nrun %d has value %d and gain %v of %d, gains %v", name, number+1, run.Value,
+					run.Gain, run.Tried, gains)
 			}
 		}
 		selected, first = append(selected, picked...), append(first, run.Value)
@@ -509,8 +646,10 @@ func wolfe(all, selected [][]float64) float64 {
 // checkConflict makes sure that the constraints are in conflict, and that no smaller set is.
 func checkConflict(t *testing.T, name string, s *small, fields []string) {
 	present := []string{"Batch"}
-	for field, has := range map[string]bool{"Same": s.c.Same != nil, "MinPerGroup": s.c.MinPerGroup > 0, "PerGroup": s.c.PerGroup > 0,
-		"MaxGroups": s.c.MaxGroups > 0, "Budget": s.budget, "Require": len(s.c.Require) > 0, "Exclude": len(s.c.Exclude) > 0, "Pending": len(s.pending) > 0} {
+	for field, has := range map[string]bool{"Same": s.c.Same != nil, "MinPerGroup": s.c.MinPerGroup > 0,
+		"PerGroup":  s.c.PerGroup > 0,
+		"MaxGroups": s.c.MaxGroups > 0, "Budget": s.budget, "Require": len(s.c.Require) > 0, "Exclude": len(s.c.Exclude) > 0,
+		"Pending": len(s.pending) > 0} {
 		if has {
 			present = append(present, field)
 		}

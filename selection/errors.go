@@ -3,8 +3,8 @@ package selection
 import (
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Errors that Select returns. Those about rows come from where the rows are.

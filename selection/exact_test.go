@@ -54,14 +54,29 @@ func hostile() map[string]selection.Problem[float64] {
 		"near duplicates": rows(func(r *rand.Rand, i, j int) float64 {
 			return 1e3*math.Sin(float64((i%10)*(j+1))) + 1e-7*r.NormFloat64()
 		}, 48, 12, 30),
-		"duplicates":        rows(func(_ *rand.Rand, i, j int) float64 { return 1e4 * math.Sin(float64((i%10)*(j+1))) }, 48, 12, 30),
-		"collinear":         rows(func(_ *rand.Rand, i, j int) float64 { return 1e4 * math.Sin(float64(i+1)) * math.Cos(float64(j)) }, 48, 5, 15),
-		"rows of scales":    rows(func(r *rand.Rand, i, _ int) float64 { return r.NormFloat64() * math.Pow(10, float64(i%12-5)) }, 48, 6, 30),
-		"hilbert":           rows(func(_ *rand.Rand, i, j int) float64 { return 1e4 / float64(i+j+1) }, 48, 10, 20),
-		"polynomials":       rows(func(r *rand.Rand, i, j int) float64 { return math.Pow(1+float64(i), float64(j)) }, 48, 6, 20),
-		"one outlier":       rows(func(r *rand.Rand, i, _ int) float64 { return r.NormFloat64() * (1 + 1e7*float64(1/(1+i))) }, 48, 6, 20),
-		"a large cluster":   rows(func(r *rand.Rand, i, _ int) float64 { return float64(i/90)*1e6 + r.NormFloat64() }, 48, 6, 20),
-		"after a posterior": rows(func(r *rand.Rand, i, j int) float64 { return 1e-3 * r.NormFloat64() * math.Pow(0.3, float64(j)) }, 48, 8, 30),
+		"duplicates": rows(func(_ *rand.Rand, i, j int) float64 { return 1e4 * math.Sin(float64((i%10)*(j+1))) }, 48,
+			12, 30),
+		"collinear": rows(func(_ *rand.Rand, i,
+			j int) float64 {
+			return 1e4 * math.Sin(float64(i+1)) * math.Cos(float64(j))
+		}, 48, 5, 15),
+		"rows of scales": rows(func(r *rand.Rand, i, _ int) float64 {
+			return r.NormFloat64() * math.Pow(10,
+				float64(i%12-5))
+		}, 48, 6, 30),
+		"hilbert": rows(func(_ *rand.Rand, i, j int) float64 { return 1e4 / float64(i+j+1) }, 48, 10, 20),
+		"polynomials": rows(func(r *rand.Rand, i, j int) float64 { return math.Pow(1+float64(i), float64(j)) }, 48, 6,
+			20),
+		"one outlier": rows(func(r *rand.Rand, i,
+			_ int) float64 {
+			return r.NormFloat64() * (1 + 1e7*float64(1/(1+i)))
+		}, 48, 6, 20),
+		"a large cluster": rows(func(r *rand.Rand, i, _ int) float64 { return float64(i/90)*1e6 + r.NormFloat64() }, 48, 6,
+			20),
+		"after a posterior": rows(func(r *rand.Rand, i, j int) float64 {
+			return 1e-3 * r.NormFloat64() * math.Pow(0.3,
+				float64(j))
+		}, 48, 8, 30),
 	}
 }
 
@@ -198,7 +213,8 @@ func TestExactMaxDetOfKernel(t *testing.T) {
 		p.Kernel = k
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
 			p.Mode = mode
-			refused := followed(t, fmt.Sprintf("factor %v, %s", factor, mode), selection.MaxDet{}, p, selection.DefaultSigma2, k.of)
+			refused := followed(t, fmt.Sprintf("factor %v, %s", factor, mode), selection.MaxDet{}, p,
+				selection.DefaultSigma2, k.of)
 			if refused != (factor > 1e4) {
 				t.Errorf("factor %v, %s: refused: %v", factor, mode, refused)
 			}
@@ -294,7 +310,8 @@ func TestExactBAITRecomputed(t *testing.T) {
 // TestPrecisionError asks for what float64 cannot do: the error names the remedy.
 func TestPrecisionError(t *testing.T) {
 	t.Parallel()
-	p := rows(func(_ *rand.Rand, i, j int) float64 { return 1e20 * math.Sin(float64(i+1)) * math.Cos(float64(j)) }, 50, 5, 20)
+	p := rows(func(_ *rand.Rand, i, j int) float64 { return 1e20 * math.Sin(float64(i+1)) * math.Cos(float64(j)) }, 50, 5,
+		20)
 	for _, m := range []selection.Method{selection.MaxDet{}, selection.MaxDet{In: selection.InKernelSpace},
 		selection.BAIT{}, selection.BAIT{Backward: true}} {
 		_, err := selection.Select(t.Context(), m, p)
@@ -320,13 +337,15 @@ func TestExactInFeaturesIsInKernel(t *testing.T) {
 		p.Aims.Weights = weights
 		features := selectiontest.NewExact(selectiontest.NewInput(p, nil), 0.5)
 		kernel := selectiontest.NewExact(selectiontest.NewInput(p, dot), 0.5)
-		steps := []func(e *selectiontest.Exact){func(e *selectiontest.Exact) { e.Add(3) }, func(e *selectiontest.Exact) { e.Add(21) },
+		steps := []func(e *selectiontest.Exact){func(e *selectiontest.Exact) { e.Add(3) },
+			func(e *selectiontest.Exact) { e.Add(21) },
 			func(e *selectiontest.Exact) { e.Add(7) }, func(e *selectiontest.Exact) { e.Remove(3) }}
 		for i, step := range steps {
 			step(features)
 			step(kernel)
 			for x := range 20 {
-				for what, pair := range map[string][2]*big.Float{"variance": {features.Variance(x), kernel.Variance(x)}, "gain": {features.Gain(x), kernel.Gain(x)}} {
+				for what, pair := range map[string][2]*big.Float{"variance": {features.Variance(x), kernel.Variance(x)},
+					"gain": {features.Gain(x), kernel.Gain(x)}} {
 					difference, _ := new(big.Float).Sub(pair[0], pair[1]).Float64()
 					if size, _ := pair[1].Float64(); math.Abs(difference) > 1e-60*(1+math.Abs(size)) {
 						t.Fatalf("step %d, row %d: the %s is %v in features, %v in the kernel", i, x, what, pair[0], pair[1])

@@ -22,7 +22,8 @@ func ExampleSelect() {
 	}
 	for _, p := range result.Picks {
 		c := p.Cluster
-		fmt.Printf("row %d, %v from the centre (%s row %d) of a cluster of %d rows\n", p.Row, c.Distance, c.Centre.Set, c.Centre.Row, c.Rows)
+		fmt.Printf("row %d, %v from the centre (%s row %d) of a cluster of %d rows\n", p.Row, c.Distance,
+			c.Centre.Set, c.Centre.Row, c.Rows)
 	}
 	// Output:
 	// row 1, 2.5 from the centre (train row 0) of a cluster of 4 rows

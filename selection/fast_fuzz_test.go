@@ -38,14 +38,18 @@ type fuzzed struct {
 // very different sizes.
 func FuzzFastIsPlain(f *testing.F) {
 	for method := range len(Methods()) {
-		f.Add(uint8(method), uint8(method), uint16(150), uint8(40), uint8(70), uint8(12), uint64(method), uint8(1+method%2), []byte{1, 2, 3, 1, 2, 3, 200})
+		f.Add(uint8(method), uint8(method), uint16(150), uint8(40), uint8(70), uint8(12), uint64(method), uint8(1+method%2),
+			[]byte{1, 2, 3, 1, 2, 3, 200})
 	}
 	f.Add(uint8(9), uint8(1), uint16(1300), uint8(60), uint8(100), uint8(30), uint64(1), uint8(2), []byte{})
-	f.Add(uint8(2), uint8(4), uint16(1100), uint8(20), uint8(64), uint8(20), uint64(1), uint8(1), []byte{0, 0, 0, 255, 255, 128})
-	f.Fuzz(func(t *testing.T, method, rows uint8, pool uint16, train, cols, batch uint8, seed uint64, flags uint8, data []byte) {
+	f.Add(uint8(2), uint8(4), uint16(1100), uint8(20), uint8(64), uint8(20), uint64(1), uint8(1),
+		[]byte{0, 0, 0, 255, 255, 128})
+	f.Fuzz(func(t *testing.T, method, rows uint8, pool uint16, train, cols, batch uint8, seed uint64,
+		flags uint8, data []byte) {
 		forceFast(t)
-		z := fuzzed{method: method, rows: rows, pool: 1 + int(pool)%1300, train: int(train), cols: 1 + int(cols)%130, batch: 1 + int(batch)%48,
-			seed: seed, double: flags&1 != 0, tp: flags&2 != 0, limits: flags&4 != 0, target: flags >> 3 % 3, data: data}
+		z := fuzzed{method: method, rows: rows, pool: 1 + int(pool)%1300, train: int(train), cols: 1 + int(cols)%130,
+			batch: 1 + int(batch)%48,
+			seed:  seed, double: flags&1 != 0, tp: flags&2 != 0, limits: flags&4 != 0, target: flags >> 3 % 3, data: data}
 		if z.double {
 			mustBePlain[float64](t, z)
 		} else {
@@ -69,7 +73,8 @@ func mustBePlain[T matrix.Float](t *testing.T, z fuzzed) {
 		return
 	}
 	if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Removed, want.Removed) ||
-		fmt.Sprint(got.Fallbacks, got.Notes, got.Missing, got.Short) != fmt.Sprint(want.Fallbacks, want.Notes, want.Missing, want.Short) {
+		fmt.Sprint(got.Fallbacks, got.Notes, got.Missing, got.Short) != fmt.Sprint(want.Fallbacks, want.Notes,
+			want.Missing, want.Short) {
 		t.Fatalf("%s: %+v, plain %+v", entry.Name, got, want)
 	}
 }
@@ -79,7 +84,8 @@ func problemOf[T matrix.Float](z fuzzed, entry Entry) Problem[T] {
 	kinds := hardrows.All()
 	names := slices.Sorted(maps.Keys(kinds))
 	kind := kinds[names[int(z.rows)%len(names)]]
-	p := Problem[T]{Pool: hardrows.Matrix[T](kind, z.pool, z.cols, z.seed), Train: hardrows.Matrix[T](kind, z.train, z.cols, z.seed+1),
+	p := Problem[T]{Pool: hardrows.Matrix[T](kind, z.pool, z.cols, z.seed),
+		Train: hardrows.Matrix[T](kind, z.train, z.cols, z.seed+1),
 		Batch: z.batch, Seed: z.seed}
 	for i, b := range z.data {
 		if i < len(p.Pool.Data) {
@@ -108,7 +114,8 @@ func problemOf[T matrix.Float](z fuzzed, entry Entry) Problem[T] {
 
 func limitsOf(z fuzzed) Constraints {
 	r := rand.New(rand.NewPCG(z.seed, 3))
-	c := Constraints{Cost: make([]float64, z.pool), Budget: float64(z.batch) / 2, Group: make([]int, z.pool), PerGroup: 1 + r.IntN(4)}
+	c := Constraints{Cost: make([]float64, z.pool), Budget: float64(z.batch) / 2, Group: make([]int, z.pool),
+		PerGroup: 1 + r.IntN(4)}
 	for i := range z.pool {
 		c.Cost[i], c.Group[i] = float64(r.IntN(10))/10, r.IntN(12)
 		if r.IntN(20) == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-var full = flag.Bool("full", false, "compare batches of 256 of 100000 rows with those of the plain versions: about a minute")
+var full = flag.Bool("full", false,
+	"compare batches of 256 of 100000 rows with those of the plain versions: about a minute")
 
 // TestFullSize compares picks and their scores at the size that the methods were
 // made for: features as they are after conditioning on a training set, with
@@ -18,7 +19,8 @@ func TestFullSize(t *testing.T) {
 	if !*full {
 		t.Skip("takes a minute; run it with -full")
 	}
-	p := selection.Problem[float64]{Pool: decaying[float64](100_000, 512, 1), Train: matrix.New[float64](0, 512), Batch: 256, Seed: 1}
+	p := selection.Problem[float64]{Pool: decaying[float64](100_000, 512, 1),
+		Train: matrix.New[float64](0, 512), Batch: 256, Seed: 1}
 	for i := range p.Pool.Data {
 		p.Pool.Data[i] *= 1e-4
 	}

@@ -31,10 +31,12 @@ func TestGoldenLarge(t *testing.T) {
 		mustBeLarge(t, "maxdist_tp_"+as, maxDist.Rows())
 	}
 
-	double := selection.Problem[float64]{Pool: matrix.Converted[float64](pool), Train: matrix.Converted[float64](train), Batch: largeBatch}
+	double := selection.Problem[float64]{Pool: matrix.Converted[float64](pool),
+		Train: matrix.Converted[float64](train), Batch: largeBatch}
 	linear := kernel.NewLinear[float64](512)
 	draw := replay(golden.Matrix(t, "large/draw0_fw_p_acs-rf-hyper.npy").Data)
-	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), linear, double.Train, golden.Vector(t, "large/y_train.npy"), 512, &draw, transform.Published)
+	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), linear, double.Train,
+		golden.Vector(t, "large/y_train.npy"), 512, &draw, transform.Published)
 	must(t, err)
 	checkLarge(t, "fw_p_acs-rf-hyper", selection.FrankWolfe{}, onFeatures(t, double, hyper))
 
@@ -155,7 +157,8 @@ func largeFeatures(t *testing.T, inputs string) matrix.Dense[float32] {
 	return features
 }
 
-func product(a matrix.Dense[float32], opA linalg.Op, b matrix.Dense[float32], opB linalg.Op, alpha float32) matrix.Dense[float32] {
+func product(a matrix.Dense[float32], opA linalg.Op, b matrix.Dense[float32], opB linalg.Op,
+	alpha float32) matrix.Dense[float32] {
 	cols := b.Cols
 	if opB == linalg.Trans {
 		cols = b.Rows

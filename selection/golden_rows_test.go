@@ -150,7 +150,8 @@ func (g *goldenKernels) base(t *testing.T, name string, model int) kernel.Kernel
 	return k
 }
 
-func (g *goldenKernels) apply(t *testing.T, k kernel.Kernel[float64], members []kernel.Kernel[float64], raw []json.RawMessage, from *replay) kernel.Kernel[float64] {
+func (g *goldenKernels) apply(t *testing.T, k kernel.Kernel[float64], members []kernel.Kernel[float64],
+	raw []json.RawMessage, from *replay) kernel.Kernel[float64] {
 	t.Helper()
 	var name string
 	var given []*float64
@@ -172,7 +173,8 @@ func (g *goldenKernels) apply(t *testing.T, k kernel.Kernel[float64], members []
 	case "acs-rf":
 		k, _, err = transform.ACSRandomFeatures(t.Context(), m, g.train, int(*given[0]), sigma2, from, transform.Published)
 	case "acs-rf-hyper":
-		k, _, err = transform.ACSRandomFeaturesHyper(t.Context(), m, g.train, g.labels, int(*given[0]), from, transform.Published)
+		k, _, err = transform.ACSRandomFeaturesHyper(t.Context(), m, g.train, g.labels, int(*given[0]),
+			from, transform.Published)
 	default:
 		t.Fatalf("no transformation %q", name)
 	}

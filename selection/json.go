@@ -44,7 +44,8 @@ func (p Pick) MarshalJSON() ([]byte, error) {
 		Run      int      `json:"run,omitempty"`
 		Labelled int      `json:"labelled"`
 		Distance *float64 `json:"distance,omitempty"`
-	}{Row: p.Row, Step: p.Step, Why: p.Why, Score: orNothing(p.Score), Tied: p.Tied, Run: p.Run, Labelled: p.Labelled, Distance: orNothing(p.Distance)}
+	}{Row: p.Row, Step: p.Step, Why: p.Why, Score: orNothing(p.Score), Tied: p.Tied, Run: p.Run, Labelled: p.Labelled,
+		Distance: orNothing(p.Distance)}
 	if c := p.Cluster; c.Centre.Set != NoSet {
 		object.Cluster = &centre{c.Centre.Set, c.Centre.Row, orNothing(c.Distance), c.Rows}
 	}

@@ -58,7 +58,8 @@ func TestRemovalsAsJSON(t *testing.T) {
 		t.Fatalf("%s, %v", raw, err)
 	}
 	for i, removed := range list {
-		if want := r.Removed[i]; removed.Row != want.Row || removed.Picked != want.Picked || removed.Step != want.Step || removed.Score != want.Score {
+		if want := r.Removed[i]; removed.Row != want.Row || removed.Picked != want.Picked || removed.Step != want.Step ||
+			removed.Score != want.Score {
 			t.Errorf("%+v, want %+v", removed, want)
 		}
 	}

@@ -90,7 +90,8 @@ func (f *lcmd) Next() (Choice, error) {
 }
 
 func (f *lcmd) choice(best space.Sum) Choice {
-	return Choice{Row: best.Top, Score: f.space.rows.InUnits(best.Far, 2), Tied: best.Far == 0, Cluster: f.describe(best.Top, best)}
+	return Choice{Row: best.Top, Score: f.space.rows.InUnits(best.Far, 2), Tied: best.Far == 0,
+		Cluster: f.describe(best.Top, best)}
 }
 
 // sumLargest sums up all clusters that can be the largest, and returns all clusters; the

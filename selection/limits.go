@@ -61,6 +61,8 @@ type ahead interface {
 	fits() bool
 	// restart follows a batch that has been changed in any way.
 	restart()
+	// relax gives up what it promises beyond the constraints, and reports whether that was anything.
+	relax() bool
 	// err returns why the questions above could not be answered.
 	err() error
 }
@@ -99,7 +101,8 @@ func (l *limits) numberGroups() {
 	l.inGroup = make([]int, len(number))
 }
 
-// dearestFirst returns all rows, the dearest first; nil without costs. The trials of a run share what its batch has sorted.
+// dearestFirst returns all rows, the dearest first; nil without costs. The trials of a run share what its batch has
+// sorted.
 func (q *question) dearestFirst() []int32 {
 	if q.run != nil {
 		return q.run.runs.limits.byCost
@@ -113,8 +116,8 @@ func (q *question) dearestFirst() []int32 {
 	return rows
 }
 
-// byCost compares rows by their costs, those of equal cost by their numbers, so that a sort need not be stable: on large pools
-// that is several times faster.
+// byCost compares rows by their costs, those of equal cost by their numbers, so that a sort need not be stable: on
+// large pools that is several times faster.
 func byCost(cost []float64, a, b int32) int {
 	if order := cmp.Compare(cost[a], cost[b]); order != 0 {
 		return order
@@ -129,6 +132,14 @@ func (l *limits) reopen() {
 	}
 	l.dear = 0
 	l.closeDear()
+	l.relax()
+}
+
+// relax reopens rows if none is open and something else than the constraints has closed them.
+func (l *limits) relax() {
+	if l.room == 0 && l.count < l.size && l.slack == 1 && l.ahead != nil && l.ahead.relax() {
+		l.reopen()
+	}
 }
 
 // closeDear closes the rows that exceed the remaining budget. The cheaper ones need not
@@ -208,7 +219,7 @@ func (l *limits) within(sum float64, slack int) bool {
 	return l.constraints.within(sum, slack)
 }
 
-// add puts a row into the batch, which closes rows and opens none.
+// add puts a row into the batch, which closes rows; it opens some only if none were left.
 func (l *limits) add(row int) {
 	looks := l.ahead != nil && l.slack == 1
 	if looks {
@@ -225,6 +236,7 @@ func (l *limits) add(row int) {
 		}
 	}
 	l.closeDear()
+	l.relax()
 }
 
 // remove takes a row out of the batch, which may open any other.
@@ -284,12 +296,18 @@ func (l *limits) overGroup(row int) bool {
 	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.perGroup()
 }
 
+// BudgetSpent is Result.Short where only the budget kept further rows out.
+const BudgetSpent = "the remaining budget covers no further candidate"
+
 // whyNone explains why no row may be picked.
 func (l *limits) whyNone() string {
-	left := 0
+	left, paid := 0, 0 // candidates, and those that the budget covers
 	for row := range l.open {
-		if !l.selected[row] && !l.excluded[row] {
-			left++
+		if l.selected[row] || l.excluded[row] {
+			continue
+		}
+		if left++; l.constraints.Cost == nil || l.pays(row) {
+			paid++
 		}
 	}
 	switch {
@@ -299,10 +317,10 @@ func (l *limits) whyNone() string {
 		return "the pool has no more rows that are not pending"
 	case left == 0:
 		return "the pool has no more rows"
+	case paid == 0:
+		return BudgetSpent
 	case l.ahead != nil:
 		return "there are no more candidates within the constraints"
-	case l.constraints.Group == nil:
-		return "the remaining budget covers no further candidate"
 	case l.constraints.Cost == nil:
 		return "all groups with candidates left have reached their limit"
 	}

@@ -104,7 +104,8 @@ func TestFallbackAndReportHearTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps = 0
-	if _, err := Select(&stopping{t.Context(), many - whole.asks - 5}, Random{}, p); err != context.Canceled || steps != 5000 {
+	if _, err := Select(&stopping{t.Context(), many - whole.asks - 5}, Random{},
+		p); err != context.Canceled || steps != 5000 {
 		t.Errorf("after %d steps, error %v", steps, err)
 	}
 }

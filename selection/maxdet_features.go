@@ -40,7 +40,8 @@ func newMaxDetFeatures(s *Space, name string, sigma2 float64) (Forward, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &maxDetFeatures{space: s, name: name, rows: rows, cov: s.rows.Covariance(sigma2), w: make([]float64, s.rows.Cols())}
+	f := &maxDetFeatures{space: s, name: name, rows: rows, cov: s.rows.Covariance(sigma2),
+		w: make([]float64, s.rows.Cols())}
 	f.largest = rows.Prior()
 	f.best = f.largest
 	f.accuracy = accuracy{start: roundingsEach * unitRoundoff * f.largest, each: roundingsEach * unitRoundoff * f.largest}

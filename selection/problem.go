@@ -5,10 +5,10 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/space"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Mode determines which rows count as selected from the start.
@@ -52,6 +52,10 @@ type Problem[T matrix.Float] struct {
 	Batch   int    // rows to pick
 	Seed    uint64 // for methods that draw, and for fallbacks
 
+	// Order, unless empty, holds the number of each row of the pool, because the rows are in an order of their own: of
+	// equally good candidates the first one is picked. All other fields, and the result, number rows as Order does.
+	Order []int
+
 	Aims        Aims[T]
 	Constraints Constraints
 
@@ -90,6 +94,7 @@ type question struct {
 	progress    func(step, of int)
 	picked      func(Choice)
 	resume      []Choice
+	order       []int
 	plain       bool
 	run         *present // the run that is picked; nil: the batch has none (runs.go)
 }
@@ -110,18 +115,21 @@ func questionOf[T matrix.Float](p *Problem[T]) question {
 	p.Aims.Rows.MustBeValid("selection.Select, target")
 	var zero T
 	of := shapes{pool: p.Pool.Shape(), train: p.Train.Shape(), target: p.Aims.Rows.Shape(),
-		memory: p.Pool.Rows > 0, placed: p.Placed != nil, single: p.Single.Rows > 0, isKernel: p.Kernel != nil, float32: unsafe.Sizeof(zero) == 4}
+		memory: p.Pool.Rows > 0, placed: p.Placed != nil, single: p.Single.Rows > 0, isKernel: p.Kernel != nil,
+		float32: unsafe.Sizeof(zero) == 4}
 	switch {
 	case of.placed:
 		of.pool = p.Placed.Shape()
 	case of.single:
 		of.pool = p.Single.Shape()
 	}
-	return question{of, p.Mode, p.Pending, p.Batch, p.Seed, p.Aims.Weights, p.Constraints, p.Progress, p.Picked, p.Resume, p.Plain, nil}
+	return question{of, p.Mode, p.Pending, p.Batch, p.Seed, p.Aims.Weights, p.Constraints,
+		p.Progress, p.Picked, p.Resume, p.Order, p.Plain, nil}
 }
 
 func sourceOf[T matrix.Float](p *Problem[T], q *question, use space.Use) space.Source[T] {
-	return space.Source[T]{Pool: p.Pool, Train: p.Train, Target: p.Aims.Rows, Placed: p.Placed, InFile: p.InFile, Single: p.Single, Kernel: p.Kernel,
+	return space.Source[T]{Pool: p.Pool, Train: p.Train, Target: p.Aims.Rows, Placed: p.Placed, InFile: p.InFile,
+		Single: p.Single, Kernel: p.Kernel,
 		Weights: q.weights, Price: q.price(), Use: use}
 }
 
@@ -152,7 +160,8 @@ func (q *question) check(pool int) error {
 	c.when(of.placed && (of.memory || of.isKernel), "Placed", "features on a device exclude a pool in memory and a kernel")
 	c.when(pool == 0, "Pool", "the pool is empty")
 	c.when(pool > 0 && cols == 0, "Pool", "the rows of the pool have no columns")
-	c.when(of.single && (of.memory || of.placed || of.isKernel || of.float32), "Single", "it goes with features in float64, and with no other pool")
+	c.when(of.single && (of.memory || of.placed || of.isKernel || of.float32), "Single",
+		"it goes with features in float64, and with no other pool")
 	c.when(q.batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", q.batch)
 	c.when(q.mode != P && q.mode != TP, "Mode", "there is no mode %d", q.mode)
 	c.when(q.mode == TP && of.train.Rows == 0, "Train", "mode TP counts the training rows as selected, but there are none")
@@ -161,7 +170,9 @@ func (q *question) check(pool int) error {
 	q.checkAims(&c, pool)
 	checkPending(&c, q.pending, q.constraints.Require, pool)
 	q.constraints.check(&c, pool, q.batch)
-	c.when(q.constraints.Same != nil && len(q.resume) > 0, "Resume", "runs that share a value are compared with others, so a run that was cut off starts again")
+	q.checkOrder(&c, pool)
+	c.when(q.constraints.Same != nil && len(q.resume) > 0, "Resume",
+		"runs that share a value are compared with others, so a run that was cut off starts again")
 	return errors.Join(c...)
 }
 

@@ -24,7 +24,8 @@ func mustSelect[T matrix.Float](t *testing.T, m selection.Method, p selection.Pr
 
 // mustPickTheSame compares two ways to the same batch, as far as the order does
 // not hang on rounding.
-func mustPickTheSame(t *testing.T, what string, a, b *selection.Result, oracle func() selectiontest.Oracle, p selection.Problem[float64]) {
+func mustPickTheSame(t *testing.T, what string, a, b *selection.Result, oracle func() selectiontest.Oracle,
+	p selection.Problem[float64]) {
 	t.Helper()
 	_, prefix := selectiontest.Robust(oracle, selectiontest.NewInput(p, nil), 1e-11)
 	if x, y := a.Rows()[:prefix], b.Rows()[:prefix]; !slices.Equal(x, y) {
@@ -47,9 +48,11 @@ func TestTPIsPOnThePosterior(t *testing.T) {
 		m selection.Method
 		o func() selectiontest.Oracle
 	}{
-		"maxdet":  {selection.MaxDet{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: s2} }},
-		"bait-f":  {selection.BAIT{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
-		"bait-fb": {selection.BAIT{Sigma2: s2, Backward: true}, func() selectiontest.Oracle { return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}} }},
+		"maxdet": {selection.MaxDet{Sigma2: s2},
+			func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: s2} }},
+		"bait-f": {selection.BAIT{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
+		"bait-fb": {selection.BAIT{Sigma2: s2, Backward: true},
+			func() selectiontest.Oracle { return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}} }},
 	}
 	for name, method := range methods {
 		for _, c := range selectiontest.Cases() {
@@ -89,7 +92,8 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 		m selection.Method
 		o func() selectiontest.Oracle
 	}{
-		"maxdet":     {selection.MaxDet{}, func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }},
+		"maxdet": {selection.MaxDet{},
+			func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }},
 		"frankwolfe": {selection.FrankWolfe{}, func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }},
 		"maxdist":    {selection.MaxDist{}, func() selectiontest.Oracle { return &selectiontest.MaxDist{} }},
 		"lcmd":       {selection.LCMD{}, func() selectiontest.Oracle { return &selectiontest.LCMD{} }},
@@ -103,7 +107,8 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 				p.Kernel = hidden{kernel.NewLinear[float64](p.Pool.Cols)}
 				withKernel, err := selection.Select(t.Context(), method.m, p)
 				// Kernel values are rounded, so large ones lose a variance of the size of σ².
-				if lost := (*selection.PrecisionError)(nil); errors.As(err, &lost) && name == "maxdet" && lost.Largest > 1e9*sigma2 {
+				if lost := (*selection.PrecisionError)(nil); errors.As(err, &lost) && name == "maxdet" &&
+					lost.Largest > 1e9*sigma2 {
 					continue
 				}
 				if err != nil {

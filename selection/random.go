@@ -19,7 +19,8 @@ func (m Random) Init(s *Space) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	return &inOrder{space: s, order: s.stream("random").Perm(s.PoolSize()), choose: func(row int) Choice { return Choice{Row: row} }}, nil
+	return &inOrder{space: s, order: s.stream("random").Perm(s.PoolSize()),
+		choose: func(row int) Choice { return Choice{Row: row} }}, nil
 }
 
 // inOrder takes rows in an order that does not depend on what is selected.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"hash/fnv"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/space"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Ranks connects the processes that share a pool.
@@ -32,7 +32,8 @@ func Share(pool, rank, size int) (from, to int) {
 // CheckShares reports a pool that is too small for size ranks.
 func CheckShares(pool, size int) error {
 	if blocks := (pool + Block - 1) / Block; size > blocks {
-		return fmt.Errorf("the pool has %d rows, and a rank holds at least %d: use at most %s", pool, Block, words.Count(blocks, "rank", "ranks"))
+		return fmt.Errorf("the pool has %d rows, and a rank holds at least %d: use at most %s", pool, Block,
+			words.Count(blocks, "rank", "ranks"))
 	}
 	return nil
 }
@@ -53,7 +54,10 @@ func SelectAcross[T matrix.Float](ctx context.Context, ranks Ranks, m Method, p 
 	if _, ours := m.(described); !ours {
 		return nil, &MethodError{Method: m.Name(), Reason: "it needs the whole pool in one process"}
 	}
-	return q.solve(m, network.PoolSize(), func(use space.Use) (space.Rows, error) { return space.Open(ctx, sourceOf(&p, &q, use), network) })
+	return q.solve(m, network.PoolSize(), func(use space.Use) (space.Rows,
+		error) {
+		return space.Open(ctx, sourceOf(&p, &q, use), network)
+	})
 }
 
 // Agree returns the same error on all ranks if one of them has one, or if its context
@@ -63,10 +67,12 @@ func Agree(ctx context.Context, ranks Ranks, err error) error { return space.Agr
 // hash identifies everything but the rows that is the same on all ranks.
 func (q *question) hash(m Method) int64 {
 	h := fnv.New64a()
-	fmt.Fprintln(h, m.Name(), q.mode, q.batch, q.seed, q.pending, q.resume)
+	fmt.Fprintln(h, m.Name(), q.mode, q.batch, q.seed, q.pending, q.resume, len(q.order))
 	c := q.constraints
-	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, c.MinPerGroup, c.MaxGroups, c.Runs, len(c.Cost), len(c.Group), len(c.Same), len(q.weights))
-	for _, numbers := range [][]byte{space.BytesOf(c.Cost), space.BytesOf(c.Group), space.BytesOf(c.Same), space.BytesOf(q.weights)} {
+	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, c.MinPerGroup, c.MaxGroups, c.Runs, len(c.Cost),
+		len(c.Group), len(c.Same), len(q.weights))
+	lists := [][]byte{space.BytesOf(c.Cost), space.BytesOf(c.Group), space.BytesOf(c.Same), space.BytesOf(q.weights)}
+	for _, numbers := range append(lists, space.BytesOf(q.order)) {
 		h.Write(numbers)
 	}
 	return int64(h.Sum64())

@@ -112,7 +112,8 @@ func TestRanksSelectTheSame(t *testing.T) {
 // sameOnAnyNumber cuts a pool into 1, 2, 3, 4 and 7 shares of unequal lengths, one of them empty.
 func sameOnAnyNumber(t *testing.T) {
 	kind := hardrows.All()["decaying"]
-	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*Block+123, 5, 1), Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
+	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*Block+123, 5, 1),
+		Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
 	const b = Block
 	for _, e := range Methods() {
 		if !slices.Contains([]string{"lcmd", "maxdist", "kmeanspp", "maxdet", "bait-f", "frankwolfe", "random"}, e.Name) {
@@ -120,7 +121,8 @@ func sameOnAnyNumber(t *testing.T) {
 		}
 		for _, p.Mode = range []Mode{P, TP} {
 			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) {
-				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0}, []int{0, b}, []int{0, b, 4 * b}, []int{0, b, b, 5 * b}, []int{0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b})
+				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0}, []int{0, b}, []int{0, b, 4 * b}, []int{0, b, b, 5 * b},
+					[]int{0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b})
 			})
 		}
 	}
@@ -133,7 +135,8 @@ func sameInKernelSpace(t *testing.T) {
 	pool, train := matrix.New[float64](Block+500, 3), matrix.New[float64](30, 3)
 	rng.FillNormal(rng.New(1, "ranks test"), pool.Data)
 	rng.FillNormal(rng.New(2, "ranks test"), train.Data)
-	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, Block}, Require: []int{3, Block + 7}}}
+	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, Block},
+		Require: []int{3, Block + 7}}}
 	laplace, err := kernel.NewLaplace[float64](3, 1)
 	must(t, err)
 	maxDet, frankWolfe := MaxDet{Sigma2: 5e-8, In: InKernelSpace}, FrankWolfe{In: InKernelSpace}
@@ -143,12 +146,17 @@ func sameInKernelSpace(t *testing.T) {
 		mode Mode
 		m    Method
 	}{
-		{"features", nil, P, maxDet}, {"features", nil, TP, maxDet}, {"laplace", laplace, P, maxDet}, {"laplace", laplace, TP, maxDet},
-		{"rank 3", lowRank{kernel.NewLinear[float64](3)}, P, maxDet}, {"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, maxDet},
+		{"features", nil, P, maxDet}, {"features", nil, TP, maxDet}, {"laplace", laplace, P, maxDet},
+		{"laplace", laplace, TP, maxDet},
+		{"rank 3", lowRank{kernel.NewLinear[float64](3)}, P, maxDet},
+		{"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, maxDet},
 		{"features", nil, P, frankWolfe}, {"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, frankWolfe},
 	} {
 		p.Kernel, p.Mode = c.k, c.mode
-		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) { cutIntoRanks(t, c.m, p, []int{0, Block}) })
+		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) {
+			cutIntoRanks(t,
+				c.m, p, []int{0, Block})
+		})
 	}
 }
 
@@ -200,7 +208,8 @@ func cutIntoRanks[T matrix.Float](t *testing.T, m Method, p Problem[T], ways ...
 		results, errs := across(t, m, p, cuts...)
 		for rank, got := range results {
 			must(t, errs[rank])
-			if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Notes, want.Notes) || !slices.Equal(got.Removed, want.Removed) || got.Typical != want.Typical {
+			if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Notes, want.Notes) ||
+				!slices.Equal(got.Removed, want.Removed) || got.Typical != want.Typical {
 				t.Errorf("rank %d of %d: %+v, in one process %+v", rank, len(cuts), got.Picks, want.Picks)
 			}
 		}
@@ -325,7 +334,8 @@ func (c *metered) Send(data []byte, to int) error {
 // rows less one of 32 leaves the steps alone.
 func BenchmarkExchanges(b *testing.B) {
 	kind := hardrows.All()["decaying"]
-	p := Problem[float64]{Pool: hardrows.Matrix[float64](kind, 2*Block, 64, 1), Train: hardrows.Matrix[float64](kind, 500, 64, 2)}
+	p := Problem[float64]{Pool: hardrows.Matrix[float64](kind, 2*Block, 64, 1),
+		Train: hardrows.Matrix[float64](kind, 500, 64, 2)}
 	of := func(m Method, batch int) *metered {
 		p.Batch = batch
 		ranks := newGroup(2)
@@ -350,8 +360,9 @@ func BenchmarkExchanges(b *testing.B) {
 		}
 		b.Run(e.Name, func(b *testing.B) {
 			few, many := of(e.New(Settings{Sigma2: 1e-3}), 32), of(e.New(Settings{Sigma2: 1e-3}), 64)
-			for name, n := range map[string]int{"gathered": many.gathered - few.gathered, "broadcast": many.broadcast - few.broadcast,
-				"chained": many.chained - few.chained, "bytes": many.bytes - few.bytes} {
+			for name, n := range map[string]int{"gathered": many.gathered - few.gathered,
+				"broadcast": many.broadcast - few.broadcast,
+				"chained":   many.chained - few.chained, "bytes": many.bytes - few.bytes} {
 				b.ReportMetric(float64(n)/32, name+"/step")
 			}
 			b.ReportMetric(0, "ns/op")

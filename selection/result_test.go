@@ -26,10 +26,12 @@ func TestPicksSayWhatTheyRepresent(t *testing.T) {
 	// Sizes: 4 + 6.25 + 4 + 1 = 15.25 at 0 and 9 at 10.
 	want := []selection.Pick{
 		{Row: 1, Step: 1, Score: 6.25, Labelled: 0, Distance: 2.5,
-			Cluster: selection.Cluster{Centre: selection.Centre{Set: selection.TrainSet, Row: 0}, Size: 15.25, Rows: 4, Distance: 2.5}},
+			Cluster: selection.Cluster{Centre: selection.Centre{Set: selection.TrainSet, Row: 0}, Size: 15.25,
+				Rows: 4, Distance: 2.5}},
 		// Now 2 and 1 are split: 0.25 at row 1, 4 + 1 at 0; 9 at 10 is largest.
 		{Row: 4, Step: 2, Score: 9, Labelled: 1, Distance: 3,
-			Cluster: selection.Cluster{Centre: selection.Centre{Set: selection.TrainSet, Row: 1}, Size: 9, Rows: 1, Distance: 3}},
+			Cluster: selection.Cluster{Centre: selection.Centre{Set: selection.TrainSet, Row: 1}, Size: 9,
+				Rows: 1, Distance: 3}},
 	}
 	if !slices.Equal(r.Picks, want) {
 		t.Errorf("got  %+v\nwant %+v", r.Picks, want)
@@ -85,7 +87,8 @@ func TestFrankWolfeHasNoUseForZero(t *testing.T) {
 	p := selection.Problem[float64]{Pool: line(0, 0, 3, -1, 0), Batch: 4}
 	for _, in := range []selection.Implementation{selection.InFeatureSpace, selection.InKernelSpace} {
 		r := mustSelect(t, selection.FrankWolfe{In: in}, p)
-		if r.Picks[0].Row != 2 || r.Picks[1].Row != 3 || len(r.Fallbacks) != 1 || r.Fallbacks[0].Step != 3 || len(r.Fallbacks[0].Rows) != 2 {
+		if r.Picks[0].Row != 2 || r.Picks[1].Row != 3 || len(r.Fallbacks) != 1 || r.Fallbacks[0].Step != 3 ||
+			len(r.Fallbacks[0].Rows) != 2 {
 			t.Errorf("picks %v, fallbacks %+v", r.Rows(), r.Fallbacks)
 		}
 	}
@@ -177,7 +180,8 @@ func TestEqualCandidatesAreNoted(t *testing.T) {
 	zeros := selection.Problem[float64]{Pool: line(0, 0, 0), Mode: selection.P, Batch: 3}
 	for _, m := range []selection.Method{selection.MaxDist{}, selection.LCMD{}} {
 		r := mustSelect(t, m, crowd)
-		if !slices.Equal(r.Rows(), []int{2, 0, 1}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 2 on, all candidates are equally good") {
+		if !slices.Equal(r.Rows(), []int{2, 0, 1}) || len(r.Notes) != 1 ||
+			!strings.HasPrefix(r.Notes[0], "from step 2 on, all candidates are equally good") {
 			t.Errorf("%s: %v, notes %q", m.Name(), r.Rows(), r.Notes)
 		}
 	}

@@ -14,7 +14,8 @@ func (d *driver) resume(choices []Choice) error {
 		return nil
 	}
 	if _, takesBack := d.state.(Backward); takesBack {
-		return &MethodError{Method: d.result.Method, Reason: "it takes rows back, so it cannot go on with a run that was cut off"}
+		return &MethodError{Method: d.result.Method,
+			Reason: "it takes rows back, so it cannot go on with a run that was cut off"}
 	}
 	var rows []int
 	for _, c := range choices {
@@ -49,5 +50,6 @@ func (d *driver) retake(c Choice) error {
 }
 
 func (d *driver) otherProblem(c Choice) error {
-	return &ProblemError{Field: "Resume", Reason: fmt.Sprintf("row %d was not chosen at step %d of this problem: the earlier run was another one", c.Row, d.step+1)}
+	return &ProblemError{Field: "Resume", Reason: fmt.Sprintf("row %d was not chosen at step %d of this problem: "+
+		"the earlier run was another one", d.space.number(c.Row), d.step+1)}
 }

@@ -44,7 +44,8 @@ func TestResume(t *testing.T) {
 
 func TestResumeOfAnotherProblem(t *testing.T) {
 	p := Problem[float64]{Pool: hardrows.Matrix[float64](hardrows.All()["decaying"], 50, 4, 1), Batch: 3}
-	for name, rows := range map[string][]int{"no such row": {50}, "negative": {-1}, "twice": {1, 1}, "too many": {1, 2, 3, 4}} {
+	for name, rows := range map[string][]int{"no such row": {50}, "negative": {-1}, "twice": {1, 1},
+		"too many": {1, 2, 3, 4}} {
 		for _, row := range rows {
 			p.Resume = append(p.Resume, Choice{Row: row})
 		}

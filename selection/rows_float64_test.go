@@ -77,7 +77,8 @@ func TestInFileChangesNothing(t *testing.T) {
 	was := nearest.Pays
 	nearest.Pays.Work, nearest.Pays.Reads = 0, math.Inf(1)
 	t.Cleanup(func() { nearest.Pays = was })
-	pool, train := hardrows.Matrix[float32](hardrows.Some()["decaying"], 2200, 70, 1), hardrows.Matrix[float32](hardrows.Some()["decaying"], 40, 70, 2)
+	pool, train := hardrows.Matrix[float32](hardrows.Some()["decaying"], 2200, 70, 1),
+		hardrows.Matrix[float32](hardrows.Some()["decaying"], 40, 70, 2)
 	file := hardrows.InFile(t, pool)
 	for _, m := range []Method{LCMD{}, MaxDist{}, KMeansPP{}, MaxDet{}, BAIT{}, FrankWolfe{}} {
 		p := Problem[float32]{Pool: pool, Train: train, Mode: TP, Batch: 20}
@@ -120,10 +121,12 @@ func TestMomentsOfAFile(t *testing.T) {
 func TestSingleIsRefused(t *testing.T) {
 	rows := hardrows.Matrix[float32](hardrows.Some()["decaying"], 10, 4, 1)
 	var wrong *ProblemError
-	if _, err := Select(t.Context(), MaxDet{}, Problem[float32]{Single: rows, Batch: 1}); !errors.As(err, &wrong) || wrong.Field != "Single" {
+	if _, err := Select(t.Context(), MaxDet{}, Problem[float32]{Single: rows, Batch: 1}); !errors.As(err, &wrong) ||
+		wrong.Field != "Single" {
 		t.Error(err)
 	}
-	if _, err := Select(t.Context(), MaxDet{}, Problem[float64]{Single: rows, Pool: matrix.Converted[float64](rows), Batch: 1}); !errors.As(err, &wrong) || wrong.Field != "Single" {
+	if _, err := Select(t.Context(), MaxDet{}, Problem[float64]{Single: rows, Pool: matrix.Converted[float64](rows),
+		Batch: 1}); !errors.As(err, &wrong) || wrong.Field != "Single" {
 		t.Error(err)
 	}
 	if _, err := Select(t.Context(), LCMD{}, Problem[float64]{Single: rows, Batch: 1}); err == nil {

@@ -110,7 +110,8 @@ func (q *question) solveRuns(m Method, pool int, open func(space.Use) (space.Row
 		return nil, &MethodError{Method: m.Name(), Reason: "it has no gain by which the values of runs could be compared"}
 	}
 	l := q.withRequired(pool)
-	r := &runs{question: q, method: m, open: open, pool: pool, limits: l, ahead: newRunAhead(l), sizes: runSizes(q.batch, q.constraints.Runs),
+	r := &runs{question: q, method: m, open: open, pool: pool, limits: l, ahead: newRunAhead(l),
+		sizes:  runSizes(q.batch, q.constraints.Runs),
 		placed: map[int]int{}, known: map[int]Pick{}}
 	r.fixed = make([]int, len(r.ahead.values))
 	for number := range r.sizes {
@@ -280,7 +281,8 @@ func (r *runs) keep(number, v, tried int, one *Result) {
 	first := r.result == nil
 	if first {
 		all := *one
-		all.Picks, all.Fallbacks, all.Removed, all.Notes, all.Timing = []Pick{}, []Fallback{}, []Removal{}, []string{}, Timing{}
+		all.Picks, all.Fallbacks, all.Removed, all.Notes, all.Timing = []Pick{}, []Fallback{},
+			[]Removal{}, []string{}, Timing{}
 		r.result = &all
 	}
 	step := 0

@@ -31,7 +31,10 @@ func Select[T matrix.Float](ctx context.Context, m Method, p Problem[T]) (*Resul
 		return nil, err
 	}
 	q := questionOf(&p)
-	return q.solve(m, q.shapes.pool.Rows, func(use space.Use) (space.Rows, error) { return space.Open(ctx, sourceOf(&p, &q, use), nil) })
+	return q.solve(m, q.shapes.pool.Rows, func(use space.Use) (space.Rows,
+		error) {
+		return space.Open(ctx, sourceOf(&p, &q, use), nil)
+	})
 }
 
 // solve checks a question about a pool of the given number of rows, opens them and runs the method.
@@ -42,6 +45,19 @@ func (q *question) solve(m Method, pool int, open func(space.Use) (space.Rows, e
 	if err := q.conflict(pool); err != nil {
 		return nil, err
 	}
+	if len(q.order) == 0 {
+		return q.solveChecked(m, pool, open)
+	}
+	q.putInOrder()
+	result, err := q.solveChecked(m, pool, open)
+	if err != nil {
+		return nil, renamed(err, q.order)
+	}
+	result.rename(q.order)
+	return result, nil
+}
+
+func (q *question) solveChecked(m Method, pool int, open func(space.Use) (space.Rows, error)) (*Result, error) {
 	if q.constraints.Same != nil {
 		return q.solveRuns(m, pool, open)
 	}
@@ -58,7 +74,8 @@ func (q *question) solveOnce(m Method, open func(space.Use) (space.Rows, error))
 	if q.shapes.single && !ReadsSingle(m) {
 		return nil, &MethodError{Method: m.Name(), Reason: "it does not read rows in float32"}
 	}
-	rows, err := open(space.Use{Method: m.Name(), AnyUnit: traits.anyUnit, OnDevice: searchesOnDevice(m), NoKernel: traits.noKernel, ByDiag: traits.byDiag, Moments: traits.moments,
+	rows, err := open(space.Use{Method: m.Name(), AnyUnit: traits.anyUnit, OnDevice: searchesOnDevice(m),
+		NoKernel: traits.noKernel, ByDiag: traits.byDiag, Moments: traits.moments,
 		Batch: q.batch, Pending: len(q.pending), TrainSelected: q.mode == TP, Plain: q.plain})
 	if err != nil {
 		return nil, err
@@ -80,9 +97,11 @@ func (s *Space) run(m Method, q *question, start time.Time) (*Result, error) {
 		return nil, err
 	}
 	device, _ := s.rows.Device()
-	d := &driver{space: s, method: traitsOf(m), state: state, limits: s.limits, size: q.batch, steps: q.batch, quick: traitsOf(m).replayable, progress: q.progress, picked: q.picked,
+	d := &driver{space: s, method: traitsOf(m), state: state, limits: s.limits, size: q.batch, steps: q.batch,
+		quick: traitsOf(m).replayable, progress: q.progress, picked: q.picked,
 		required: map[int]bool{},
-		result:   &Result{Method: m.Name(), Mode: q.mode, Device: device, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
+		result: &Result{Method: m.Name(), Mode: q.mode, Device: device, Picks: []Pick{}, Fallbacks: []Fallback{},
+			Removed: []Removal{}, Notes: []string{}}}
 	d.result.Timing.Init = time.Since(start)
 	err = d.run(q)
 	if ended := s.rows.Ended(); ended != nil {
@@ -97,7 +116,10 @@ func (s *Space) run(m Method, q *question, start time.Time) (*Result, error) {
 
 // run follows the template, and then describes the batch.
 func (d *driver) run(q *question) error {
-	if err := d.timed(&d.result.Timing.Train, func() error { return d.addFirst(q.pending, q.constraints.Require) }); err != nil {
+	if err := d.timed(&d.result.Timing.Train, func() error {
+		return d.addFirst(q.pending,
+			q.constraints.Require)
+	}); err != nil {
 		return err
 	}
 	if err := d.limits.lookAhead(q.run); err != nil {
@@ -122,8 +144,12 @@ func (d *driver) run(q *question) error {
 		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
 	}
 	if d.tied > 0 {
-		d.space.Note("from step %d on, all candidates are equally good: they coincide with labelled or picked rows, or their features are zero; "+
-			"rows were picked in the order of their numbers", d.tied)
+		how := "picked in the order of their numbers"
+		if len(q.order) > 0 {
+			how = "drawn at random"
+		}
+		d.space.Note("from step %d on, all candidates are equally good: they coincide with labelled or picked rows, "+
+			"or their features are zero; rows were %s", d.tied, how)
 	}
 	err = d.timed(&d.result.Timing.Report, d.report)
 	d.result.Notes = append(d.result.Notes, d.space.notes...)

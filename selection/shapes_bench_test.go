@@ -57,7 +57,8 @@ func shaped[T matrix.Float](at func(r *rand.Rand, i, j int) float64, rows int, s
 func BenchmarkShapes(b *testing.B) {
 	for _, s := range shapes {
 		b.Run(s.name, func(b *testing.B) {
-			p := selection.Problem[float32]{Pool: shaped[float32](s.at, 30000, 1), Train: shaped[float32](s.at, 1024, 2), Batch: 128, Seed: 1}
+			p := selection.Problem[float32]{Pool: shaped[float32](s.at, 30000, 1),
+				Train: shaped[float32](s.at, 1024, 2), Batch: 128, Seed: 1}
 			for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{}} {
 				for _, p.Mode = range []selection.Mode{selection.P, selection.TP} {
 					b.Run(m.Name()+"-"+p.Mode.String(), func(b *testing.B) { benchAgainstPlain(b, m, p) })

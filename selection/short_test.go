@@ -58,7 +58,8 @@ func TestShortRowsPickTheSame(t *testing.T) {
 // vary along few directions.
 func TestShortRowsRuleOut(t *testing.T) {
 	alwaysShort(t)
-	p := Problem[float32]{Pool: hardMatrix[float32](hardRows()["decaying"], 5000, 1), Train: hardMatrix[float32](hardRows()["decaying"], 200, 2), Mode: TP, Batch: 50}
+	p := Problem[float32]{Pool: hardMatrix[float32](hardRows()["decaying"], 5000, 1),
+		Train: hardMatrix[float32](hardRows()["decaying"], 200, 2), Mode: TP, Batch: 50}
 	r, err := selectCounted(t.Context(), LCMD{}, p)
 	must(t, err)
 	if r.Computed() > 0.05 {
@@ -96,7 +97,8 @@ func TestWorkIsCounted(t *testing.T) {
 	alwaysShort(t)
 	const pool, train, batch, cols = 5000, 200, 50, 150
 	f := hardRows()["decaying"]
-	p := Problem[float32]{Pool: hardMatrix[float32](f, pool, 1), Train: hardMatrix[float32](f, train, 2), Mode: TP, Batch: batch, Plain: true}
+	p := Problem[float32]{Pool: hardMatrix[float32](f, pool, 1), Train: hardMatrix[float32](f, train, 2), Mode: TP,
+		Batch: batch, Plain: true}
 	plain, err := selectCounted(t.Context(), MaxDist{}, p)
 	must(t, err)
 	if want := 4.0 * cols * (pool + train + pool + batch*pool); plain.Bytes() != want {

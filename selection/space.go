@@ -20,11 +20,13 @@ type Space struct {
 	seed   uint64
 	price  prices // of pool rows
 	notes  []string
+	order  []int // the numbers of pool rows in the problem; nil: as here
 }
 
 // newSpace gives a method its rows, whose constraints are those of the question.
 func newSpace(rows space.Rows, q *question) *Space {
-	s := &Space{rows: rows, limits: newLimits(rows.PoolSize(), q.batch, q.pending, q.constraints, q.dearestFirst()), mode: q.mode, batch: q.batch, seed: q.seed, price: q.price()}
+	limits := newLimits(rows.PoolSize(), q.batch, q.pending, q.constraints, q.dearestFirst())
+	s := &Space{rows: rows, limits: limits, mode: q.mode, batch: q.batch, seed: q.seed, price: q.price(), order: q.order}
 	for row := range s.limits.open {
 		rows.Mark(row, s.limits.open[row], s.limits.selected[row])
 	}
@@ -45,6 +47,14 @@ func (s *Space) PoolSize() int { return len(s.limits.open) }
 
 // TrainSize is the number of training rows, in either mode.
 func (s *Space) TrainSize() int { return s.rows.TrainSize() }
+
+// number is what the problem calls a pool row.
+func (s *Space) number(row int) int {
+	if len(s.order) == 0 || row < 0 || row >= len(s.order) {
+		return row
+	}
+	return s.order[row]
+}
 
 // Mode is P or TP.
 func (s *Space) Mode() Mode { return s.mode }

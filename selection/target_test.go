@@ -28,8 +28,10 @@ func TestTargetsAgreeWithTheOracle(t *testing.T) {
 		o func() selectiontest.Oracle
 	}{
 		{selection.LCMD{}, func() selectiontest.Oracle { return &selectiontest.LCMD{} }},
-		{selection.LCMD{Size: selection.Distance}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Distance} }},
-		{selection.LCMD{Size: selection.Count}, func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Count} }},
+		{selection.LCMD{Size: selection.Distance},
+			func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Distance} }},
+		{selection.LCMD{Size: selection.Count},
+			func() selectiontest.Oracle { return &selectiontest.LCMD{Size: selection.Count} }},
 		{selection.BAIT{Sigma2: s2}, func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }},
 		{selection.BAIT{Sigma2: s2, Backward: true}, func() selectiontest.Oracle {
 			return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}}

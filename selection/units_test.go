@@ -73,7 +73,8 @@ func inUnit[T matrix.Float](p selection.Problem[T], e int) selection.Problem[T] 
 // numbers in float64 that are out of range are not compared.
 func mustBeTimes(t *testing.T, name string, got, want *selection.Result, e int) {
 	t.Helper()
-	if !slices.Equal(got.Rows(), want.Rows()) || len(got.Notes) != len(want.Notes) || len(got.Fallbacks) != len(want.Fallbacks) {
+	if !slices.Equal(got.Rows(), want.Rows()) || len(got.Notes) != len(want.Notes) ||
+		len(got.Fallbacks) != len(want.Fallbacks) {
 		t.Errorf("%s, times 2^%d: %v, want %v", name, e, got.Rows(), want.Rows())
 		return
 	}
@@ -135,7 +136,8 @@ func TestRandomUsesNoKernel(t *testing.T) {
 	p.Train = p.Train.Clone()
 	p.Train.Set(3, 0, math.NaN())
 	var row *selection.RowError
-	if _, err := selection.Select(t.Context(), selection.Random{}, p); !errors.As(err, &row) || row.Row != 3 || row.Set != "train" {
+	if _, err := selection.Select(t.Context(), selection.Random{}, p); !errors.As(err, &row) ||
+		row.Row != 3 || row.Set != "train" {
 		t.Errorf("a feature is NaN: %v", err)
 	}
 }

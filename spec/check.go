@@ -60,14 +60,17 @@ func (c chain) after(t TransformInfo) (chain, string) {
 
 func (c chain) checkNeeds(t TransformInfo) string {
 	switch {
-	case t.Needs == Values, t.Needs == FiniteFeatures && c.space == Factored, t.Needs == Frequencies && c.space == Stationary:
+	case t.Needs == Values, t.Needs == FiniteFeatures && c.space == Factored,
+		t.Needs == Frequencies && c.space == Stationary:
 		return ""
 	case t.Needs == Frequencies && c.place == afterSum:
-		return t.Name + " draws frequencies of a stationary kernel, and not all terms of the sum are stationary: put it into those that are"
+		return t.Name +
+			" draws frequencies of a stationary kernel, and not all terms of the sum are stationary: put it into those that are"
 	case t.Needs == Frequencies && c.kernel.Space == Stationary:
 		return t.Name + " draws frequencies of a stationary kernel: put it right after " + c.kernel.Name
 	case t.Needs == Frequencies:
-		return fmt.Sprintf("%s draws frequencies of a stationary kernel (rbf, matern or laplace), and %s is not stationary", t.Name, c.kernel.Name)
+		return fmt.Sprintf("%s draws frequencies of a stationary kernel (rbf, matern or laplace), and %s is not stationary",
+			t.Name, c.kernel.Name)
 	}
 	return c.lacksFeatures(t.Name)
 }
@@ -75,9 +78,12 @@ func (c chain) checkNeeds(t TransformInfo) string {
 func (c chain) lacksFeatures(what string) string {
 	switch c.space {
 	case Factored:
-		return fmt.Sprintf("%s needs features, and %s has too many to write down: put sketch(p) before it", what, c.factored())
+		return fmt.Sprintf("%s needs features, and %s has too many to write down: put sketch(p) before it", what,
+			c.factored())
 	case Lost:
-		return fmt.Sprintf("%s needs features, and the posterior of %s no longer has any: put sketch(p) before post, train or acs-grad", what, c.factored())
+		return fmt.Sprintf(
+			"%s needs features, and the posterior of %s no longer has any: put sketch(p) before post, train or acs-grad", what,
+			c.factored())
 	case Stationary, Infinite:
 		why := fmt.Sprintf("%s needs features, and %s has infinitely many", what, c.kernel.Name)
 		if c.kernel.Space == Stationary {
@@ -117,11 +123,14 @@ func (c chain) checkConditions(t TransformInfo) string {
 	case !t.Conditions:
 		return ""
 	case c.place == inTerm:
-		return t.Name + " conditions on the training rows, which is done to the sum: put the sum in parentheses, and " + t.Name + " after it"
+		return t.Name + " conditions on the training rows, which is done to the sum: put the sum in parentheses, and " +
+			t.Name + " after it"
 	case c.noCovariance != "":
-		return fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is no longer one", t.Name, c.noCovariance)
+		return fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is no longer one",
+			t.Name, c.noCovariance)
 	case c.conditioned != "":
-		return fmt.Sprintf("%s has already conditioned on the training rows: %s would count them twice", c.conditioned, t.Name)
+		return fmt.Sprintf("%s has already conditioned on the training rows: %s would count them twice", c.conditioned,
+			t.Name)
 	}
 	return ""
 }
@@ -150,10 +159,12 @@ func (s Spec) checkMethod(text string, where layout) *Error {
 	case s.Mode < NoMode || s.Mode > TP:
 		return wrong(text, where.method, "there is no mode number %d", int(s.Mode))
 	case info.Modes && s.Mode == NoMode:
-		return wrong(text, where.method, "%s needs a mode: %s selects from the pool alone, %s counts the training rows as selected",
+		return wrong(text, where.method,
+			"%s needs a mode: %s selects from the pool alone, %s counts the training rows as selected",
 			info.Name, head(s.Method, P), head(s.Method, TP))
 	case !info.Modes && s.Mode != NoMode:
-		return wrong(text, where.method, "%s does not depend on the rows selected before, so it has no mode: write %s", info.Name, info.Name)
+		return wrong(text, where.method, "%s does not depend on the rows selected before, so it has no mode: write %s",
+			info.Name, info.Name)
 	}
 	return nil
 }
@@ -178,7 +189,8 @@ const (
 
 func (s Spec) checkChain(text string, where layout) *Error {
 	if len(s.AllTransforms()) > mostTransforms {
-		return wrong(text, where.allTransforms()[mostTransforms], "a kernel may have at most %d transformations, and this is one more", mostTransforms)
+		return wrong(text, where.allTransforms()[mostTransforms],
+			"a kernel may have at most %d transformations, and this is one more", mostTransforms)
 	}
 	var c chain
 	var err *Error
@@ -204,7 +216,8 @@ func (s Spec) checkChain(text string, where layout) *Error {
 // checkKernel returns the chain of the base kernel.
 func (s Spec) checkKernel(text string, where layout) (chain, *Error) {
 	if s.Kernel == (Kernel{}) {
-		return chain{}, wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)", head(s.Method, s.Mode))
+		return chain{}, wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)",
+			head(s.Method, s.Mode))
 	}
 	return newChain(s.Kernel, alone, text, where.kernel)
 }
@@ -217,7 +230,8 @@ func (s Spec) checkTerms(text string, where layout) (sum chain, err *Error) {
 	case len(s.Terms) == 1:
 		return chain{}, wrong(text, where.kernel, "a sum has at least two terms, as in grad+0.5*matern")
 	case len(s.Terms) > mostTerms:
-		return chain{}, wrong(text, where.terms[mostTerms].kernel, "a sum may have at most %d terms, and this is one more", mostTerms)
+		return chain{}, wrong(text, where.terms[mostTerms].kernel,
+			"a sum may have at most %d terms, and this is one more", mostTerms)
 	}
 	for i, t := range s.Terms {
 		at := where.terms[i]

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/gp"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/transform"
@@ -17,11 +17,12 @@ import (
 type Space int
 
 const (
-	Infinite   Space = iota // no usable features: infinitely many, or unknown
-	Explicit                // a row of features for each row of data
-	Factored                // a sum of products of small feature maps, or leaves of trees: finite, but too wide to write down
-	Lost                    // a factored kernel whose features were lost: only its values remain
-	Stationary              // infinitely many features, of which random ones can be drawn
+	Infinite Space = iota // no usable features: infinitely many, or unknown
+	Explicit              // a row of features for each row of data
+	// a sum of products of small feature maps, or leaves of trees: finite, but too wide to write down
+	Factored
+	Lost       // a factored kernel whose features were lost: only its values remain
+	Stationary // infinitely many features, of which random ones can be drawn
 )
 
 // lacks returns how much of a feature space is not available, from 0 up.
@@ -149,24 +150,32 @@ const mostLayers = 1000
 var kernels = newRegistry("kernel",
 	KernelInfo{Name: Linear().Name, Section: "4.1 Linear Kernel", Description: "the inputs themselves",
 		Space: Explicit, published: true},
-	KernelInfo{Name: NNGP().Name, Section: "4.1 Infinite-width NNGP", Description: "covariance of an infinitely wide network before training",
-		Networks: AnyNetwork, Width: infiniteWidth, published: true},
-	KernelInfo{Name: NTK().Name, Section: "4.1 Infinite-width NNGP", Description: "neural tangent kernel of an infinitely wide network",
-		Networks: AnyNetwork, Width: infiniteWidth, published: true},
-	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1", Space: Stationary, published: true},
+	KernelInfo{Name: NNGP().Name, Section: "4.1 Infinite-width NNGP",
+		Description: "covariance of an infinitely wide network before training",
+		Networks:    AnyNetwork, Width: infiniteWidth, published: true},
+	KernelInfo{Name: NTK().Name, Section: "4.1 Infinite-width NNGP",
+		Description: "neural tangent kernel of an infinitely wide network",
+		Networks:    AnyNetwork, Width: infiniteWidth, published: true},
+	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1},
+		Description: "exp(-scale·distance of the inputs), scale 1", Space: Stationary, published: true},
 	KernelInfo{Name: RBF().Name, Description: "Gaussian kernel of the inputs, length scales by marginal likelihood",
 		Train: true, Labels: true, Draws: true, Space: Stationary},
-	KernelInfo{Name: Matern().Name, Description: "Matérn-5/2 kernel of the inputs, length scales by marginal likelihood, or that of the fitted Gaussian process",
-		Train: true, Labels: true, Process: true, Draws: true, Space: Stationary},
-	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true, Default: 1, Most: mostLayers},
-		Section: "4.1 Last-layer Kernel", Description: "gradient with respect to the last layer's parameters, or those of the last few layers",
-		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, published: true},
-	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel", Description: "gradient with respect to all parameters of the trained network",
-		Networks: TrainedNetwork, Space: Factored, Width: gradientWidth, published: true},
+	KernelInfo{Name: Matern().Name,
+		Description: "Matérn-5/2 kernel of the inputs, length scales by marginal likelihood, or that of the fitted Gaussian process",
+		Train:       true, Labels: true, Process: true, Draws: true, Space: Stationary},
+	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true,
+		Default: 1, Most: mostLayers},
+		Section:     "4.1 Last-layer Kernel",
+		Description: "gradient with respect to the last layer's parameters, or those of the last few layers",
+		Networks:    TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, published: true},
+	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel",
+		Description: "gradient with respect to all parameters of the trained network",
+		Networks:    TrainedNetwork, Space: Factored, Width: gradientWidth, published: true},
 	KernelInfo{Name: Leaf().Name, Description: "share of the fitted trees in which two rows are in the same leaf",
 		Leaves: true, Space: Factored, Width: leafWidth},
-	KernelInfo{Name: Predictions().Name, Description: "predictions of the members of an ensemble, minus their mean for each row",
-		Members: true, Space: Explicit, Width: predictionsWidth},
+	KernelInfo{Name: Predictions().Name,
+		Description: "predictions of the members of an ensemble, minus their mean for each row",
+		Members:     true, Space: Explicit, Width: predictionsWidth},
 	KernelInfo{Name: UserFeatures().Name, Description: "features that you supply",
 		OwnFeatures: true, Space: Explicit, published: true},
 )
@@ -220,7 +229,8 @@ func stationary[T matrix.Float](shape kernel.Shape) func(context.Context, Source
 			index := sample(rows.Rows, mostFitted, s.Normals("length scales"))
 			rows, labels = rows.SelectRows(index), selected(labels, index)
 		}
-		fitted, err := gp.Fit(ctx, gp.Data{Inputs: matrix.Converted[float64](rows), Labels: labels}, gp.Config{Smooth: shape == kernel.RBF})
+		fitted, err := gp.Fit(ctx, gp.Data{Inputs: matrix.Converted[float64](rows), Labels: labels},
+			gp.Config{Smooth: shape == kernel.RBF})
 		if err != nil {
 			return nil, fmt.Errorf("length scales by marginal likelihood: %w", err)
 		}

@@ -31,7 +31,8 @@ const longestText = 4096
 func tooLong(text string) *Error {
 	const shown = 60
 	start := strings.ToValidUTF8(text[:shown], "")
-	return wrong(start+"…", span{len(start), len(start)}, "the text goes on for %d bytes, and a spec has at most %d", len(text), longestText)
+	return wrong(start+"…", span{len(start), len(start)}, "the text goes on for %d bytes, and a spec has at most %d",
+		len(text), longestText)
 }
 
 // UnmarshalText parses what Parse parses.

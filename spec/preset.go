@@ -65,5 +65,6 @@ func presetNames() (names []string) {
 
 // presetLayout maps every part of a preset to the preset's name.
 func presetLayout(name span, transforms int) layout {
-	return layout{method: name, chainLayout: chainLayout{kernel: name, transforms: slices.Repeat([]span{name}, transforms)}}
+	return layout{method: name, chainLayout: chainLayout{kernel: name,
+		transforms: slices.Repeat([]span{name}, transforms)}}
 }

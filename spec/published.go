@@ -126,9 +126,10 @@ func (s Spec) PublishedID() (id string, ok bool) {
 // tables of all results in the paper's appendix.
 var (
 	posteriors = []string{"ll_train", "grad_rp-512_train"}
-	acsKernels = []string{"grad_rp-512_acs-rf-512", "grad_rp-512_acs-grad", "grad_rp-512_acs-rf-hyper-512", "ll_acs-rf-512"}
-	plainTP    = []string{"linear", "nngp", "ll", "grad", "grad_rp-512", "grad_ens-3_rp-512", "ll_ens-3_rp-512"}
-	forDist    = []string{"maxdist", "kmeanspp", "lcmd"}
+	acsKernels = []string{"grad_rp-512_acs-rf-512", "grad_rp-512_acs-grad",
+		"grad_rp-512_acs-rf-hyper-512", "ll_acs-rf-512"}
+	plainTP = []string{"linear", "nngp", "ll", "grad", "grad_rp-512", "grad_ens-3_rp-512", "ll_ens-3_rp-512"}
+	forDist = []string{"maxdist", "kmeanspp", "lcmd"}
 )
 
 // Published returns the 76 configurations of the published benchmark, with

@@ -41,7 +41,9 @@ func (r *registry[E]) add(e E) {
 	defer r.mutex.Unlock()
 	name := e.name()
 	if !wellFormed(name) {
-		r.refuse(name, "a name has only lower-case letters, digits and single hyphens, starts with a letter, and has at most %d characters", longestName)
+		r.refuse(name,
+			"a name has only lower-case letters, digits and single hyphens, starts with a letter, and has at most %d characters",
+			longestName)
 	}
 	if _, taken := r.place[name]; taken {
 		r.refuse(name, "the name is taken")

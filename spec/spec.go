@@ -127,6 +127,11 @@ func (s Spec) anyKernel(has func(KernelInfo) bool) bool {
 	return slices.ContainsFunc(s.BaseKernels(), func(k Kernel) bool { return has(k.Info()) })
 }
 
+// Ties reports whether the kernel has few values, so that a method finds many rows equally good.
+func (s Spec) Ties() bool {
+	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.Leaves })
+}
+
 // OwnFeatures reports whether the spec uses features that the user supplies.
 func (s Spec) OwnFeatures() bool {
 	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.OwnFeatures })

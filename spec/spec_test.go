@@ -313,7 +313,8 @@ func TestRegistriesAreComplete(t *testing.T) {
 	for _, tr := range Transforms() {
 		made := MakerOfTransform(Transform{Name: tr.Name})
 		if tr.Noise && !tr.DoubleOnly || made.Double == nil || tr.DoubleOnly != (made.Single == nil) {
-			t.Errorf("transform %s: in float64 alone: %v, but %+v; the noise variance needs float64", tr.Name, tr.DoubleOnly, made)
+			t.Errorf("transform %s: in float64 alone: %v, but %+v; the noise variance needs float64",
+				tr.Name, tr.DoubleOnly, made)
 		}
 	}
 	for _, k := range Kernels() {
@@ -499,14 +500,17 @@ func TestChainsAreBounded(t *testing.T) {
 	if _, err := Parse(sum); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse(sum + ">scale(4)"); err == nil || !strings.Contains(err.Error(), "at most 32 transformations") || !strings.Contains(err.Error(), fmt.Sprint("character ", len(sum)+2)) {
+	if _, err := Parse(sum + ">scale(4)"); err == nil || !strings.Contains(err.Error(), "at most 32 transformations") ||
+		!strings.Contains(err.Error(), fmt.Sprint("character ", len(sum)+2)) {
 		t.Errorf("a sum: %v", err)
 	}
-	s := Spec{Method: MaxDist, Mode: P, Kernel: Linear(), Transforms: slices.Repeat([]Transform{Scale()}, mostTransforms+1)}
+	s := Spec{Method: MaxDist, Mode: P, Kernel: Linear(),
+		Transforms: slices.Repeat([]Transform{Scale()}, mostTransforms+1)}
 	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "at most 32") {
 		t.Errorf("a spec that was not parsed: %v", err)
 	}
-	if _, err := Parse(strings.Repeat("→", 2000)); err == nil || !strings.Contains(err.Error(), "the text goes on for 6000 bytes") {
+	if _, err := Parse(strings.Repeat("→", 2000)); err == nil ||
+		!strings.Contains(err.Error(), "the text goes on for 6000 bytes") {
 		t.Errorf("a long text that is not a spec: %v", err)
 	}
 }
@@ -531,7 +535,8 @@ func TestFactsOfSums(t *testing.T) {
 		{"lcmd-p:(grad+leaf)>sketch(32)", 1, 1, 1, true, false, true, 32},
 	} {
 		s := MustParse(test.spec)
-		if s.TrainedNetworks() != test.trained || s.Networks() != test.networks || s.Passes() != test.passes || s.NeedsLabelled() != test.labelled || s.Double() != test.double {
+		if s.TrainedNetworks() != test.trained || s.Networks() != test.networks || s.Passes() != test.passes ||
+			s.NeedsLabelled() != test.labelled || s.Double() != test.double {
 			t.Errorf("%s: %d trained networks, %d networks, %d passes, labelled rows %v, float64 %v", test.spec,
 				s.TrainedNetworks(), s.Networks(), s.Passes(), s.NeedsLabelled(), s.Double())
 		}

@@ -146,27 +146,33 @@ var (
 var transforms = newRegistry("transform",
 	TransformInfo{Name: Scale().Name, Parameter: Parameter{Name: "factor", Optional: true}, Section: "4.2 Scaling",
 		Description: "features times a factor, by default one that makes the mean of k(x, x) on train 1", published: "scale"},
-	TransformInfo{Name: Posterior().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
+	TransformInfo{Name: Posterior().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
+		Train: true, Conditions: true,
 		Description: "posterior covariance given the training rows",
 		Space:       conditionedSpace, Width: conditionedWidth, DoubleOnly: true},
-	TransformInfo{Name: Train().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
+	TransformInfo{Name: Train().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
+		Train: true, Conditions: true,
 		Description: "short for scale>post",
 		Space:       conditionedSpace, Width: conditionedWidth, DoubleOnly: true, published: "train"},
-	TransformInfo{Name: Sketch(0).Name, Parameter: features, Section: "4.2 Sketching", Needs: FiniteFeatures, Draws: true, Projects: true,
+	TransformInfo{Name: Sketch(0).Name, Parameter: features, Section: "4.2 Sketching", Needs: FiniteFeatures,
+		Draws: true, Projects: true,
 		Description: "random projection to p features", published: "rp"},
 	TransformInfo{Name: RandomFourier(0).Name, Parameter: pairs, Needs: Frequencies, Draws: true, Projects: true,
 		Description: "n random Fourier features of a stationary kernel: rbf, matern or laplace"},
 	TransformInfo{Name: Ensemble(0).Name, Parameter: members, Section: "4.2 Ensembling", Ensemble: true,
 		Description: "sum of the kernels of n networks", published: "ens"},
-	TransformInfo{Name: ACSGrad().Name, Section: "4.2 ACS Gradient Transformation", Noise: true, Train: true, Conditions: true, NoCovariance: true,
+	TransformInfo{Name: ACSGrad().Name, Section: "4.2 ACS Gradient Transformation", Noise: true, Train: true,
+		Conditions: true, NoCovariance: true,
 		Description: "weighted Fisher inner product: scaled kernel times its posterior",
 		Space:       acsGradSpace, Width: acsGradWidth, DoubleOnly: true, published: "acs-grad"},
 	TransformInfo{Name: ACSRandomFeatures(0).Name, Parameter: features, Section: "4.2 ACS Random Features Transformation",
 		Needs: ExplicitFeatures, Noise: true, Train: true, Draws: true, Projects: true, Conditions: true, NoCovariance: true,
 		Description: "p random features of the expected log-likelihood, drawn from the posterior",
 		DoubleOnly:  true, published: "acs-rf"},
-	TransformInfo{Name: ACSRandomFeaturesHyper(0).Name, Parameter: features, Section: "4.2 ACS Random Features Transformation",
-		Needs: ExplicitFeatures, Train: true, Labels: true, Draws: true, Projects: true, Conditions: true, NoCovariance: true,
+	TransformInfo{Name: ACSRandomFeaturesHyper(0).Name, Parameter: features,
+		Section: "4.2 ACS Random Features Transformation",
+		Needs:   ExplicitFeatures, Train: true, Labels: true, Draws: true, Projects: true,
+		Conditions: true, NoCovariance: true,
 		Description: "acs-rf with a hyperprior on the noise variance",
 		DoubleOnly:  true, published: "acs-rf-hyper"},
 )
@@ -213,8 +219,10 @@ func ensemble[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T],
 // A conditioner computes the posterior in kernel space, a featureConditioner in
 // feature space.
 type (
-	conditioner        func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit, error)
-	featureConditioner func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error)
+	conditioner func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64],
+		sigma2 float64) (kernel.Kernel[float64], transform.Fit, error)
+	featureConditioner func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64],
+		sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error)
 )
 
 func posterior(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
@@ -227,17 +235,20 @@ func train(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error)
 
 func acsGrad(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
 	return conditioned(ctx, s,
-		func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit, error) {
+		func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64],
+			sigma2 float64) (kernel.Kernel[float64], transform.Fit, error) {
 			return transform.ACSGrad(ctx, k, train, sigma2, s.variant())
 		},
-		func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error) {
+		func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64],
+			sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error) {
 			return transform.ACSGradFeatures(ctx, m, train, sigma2, s.variant())
 		})
 }
 
 // conditioned computes a posterior in feature space if a later part needs
 // features, otherwise in the cheaper space.
-func conditioned(ctx context.Context, s Step[float64], inKernel conditioner, inFeatures featureConditioner) (kernel.Kernel[float64], error) {
+func conditioned(ctx context.Context, s Step[float64], inKernel conditioner,
+	inFeatures featureConditioner) (kernel.Kernel[float64], error) {
 	if m, ok := s.Kernel.(kernel.FeatureMap[float64]); ok && s.KeepFeatures {
 		k, fit, err := inFeatures(ctx, m, s.Train, s.Sigma2)
 		return k, s.warnOf(fit, err)
@@ -297,7 +308,8 @@ func acsRandomFeaturesHyper(ctx context.Context, s Step[float64]) (kernel.Kernel
 	if err != nil {
 		return nil, err
 	}
-	k, fit, err := transform.ACSRandomFeaturesHyper(ctx, m, s.Train, s.Labels, int(s.Number), s.Normals("acs-rf"), s.variant())
+	k, fit, err := transform.ACSRandomFeaturesHyper(ctx, m, s.Train, s.Labels, int(s.Number),
+		s.Normals("acs-rf"), s.variant())
 	return k, s.warnOf(fit, err)
 }
 

@@ -49,7 +49,8 @@ func (t Tables) dates(ctx context.Context, all *dataset.Table, parts []part, r *
 
 func (d *datesFound) add(f dataset.Time, r *Rows) {
 	d.times = append(d.times, f)
-	r.Notes = append(r.Notes, fmt.Sprintf("column %q is dates or times (%s): its inputs are %s", f.Column, f.Form, timeInputs(f)))
+	r.Notes = append(r.Notes, fmt.Sprintf("column %q is dates or times (%s): its inputs are %s", f.Column,
+		f.Form, timeInputs(f)))
 }
 
 // assumeDates decides whether dates such as 03/04/2021 start with the day: as those of another column do, or else if
@@ -68,8 +69,9 @@ func (t Tables) assumeDates(found *datesFound, all *dataset.Table, parts []part,
 		if err != nil {
 			return err
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q: %s, %q, may start with the day or with the month, and no other value settles it; it is taken to start with the %s, %s; write dates as 2006-01-31 to be certain",
-			unclear.Column, t.place(parts, unclear.Row), unclear.Value, order, why))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("column %q: %s, %q, may start with the day or with the month, and no other value settles it; it is taken to start with the %s, %s; write dates as 2006-01-31 to be certain",
+				unclear.Column, t.place(parts, unclear.Row), unclear.Value, order, why))
 		if f, varies := unclear.Assume(c, day); varies {
 			found.add(f, r)
 		} else {

@@ -36,5 +36,6 @@ func coarseText(c dataset.Coarse, raw bool) string {
 	case c.Single:
 		return fmt.Sprintf("column %q may have lost digits: %v, as which it was saved; save it as float64, or subtract an offset before that, such as %.4g", c.Column, c, c.Around)
 	}
-	return fmt.Sprintf("column %q may have lost digits: %v; subtract an offset before the column is saved, such as %.4g", c.Column, c, c.Around)
+	return fmt.Sprintf("column %q may have lost digits: %v; subtract an offset before the column is saved, such as %.4g",
+		c.Column, c, c.Around)
 }

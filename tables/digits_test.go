@@ -23,12 +23,13 @@ func TestLostDigitsAreAWarning(t *testing.T) {
 	}
 	single.FromSingle()
 	y.FromSingle()
-	rows := rowsOf(t, Tables{One: tableOf(t, single, huge, y), TargetColumns: []string{"y"}})
+	rows := rowsOf(t, Tables{Input: Input{Table: tableOf(t, single, huge, y), TargetColumns: []string{"y"}}})
 	mustSay(t, rows.Warnings,
 		`column "single" may have lost digits: its numbers lie around 1.7e+09 with a deviation of `,
 		`column "huge" may have lost digits: its numbers lie around 1e+16 with a deviation of `,
 		`column "y" may have lost digits: its numbers lie around 3e+09 with a deviation of `)
-	for i, advice := range []string{"save it as float64, or subtract an offset before that, such as 1.7e+09", "subtract an offset before the column is saved, such as 1e+16", "save it as float64"} {
+	for i, advice := range []string{"save it as float64, or subtract an offset before that, such as 1.7e+09",
+		"subtract an offset before the column is saved, such as 1e+16", "save it as float64"} {
 		if !strings.Contains(rows.Warnings[i], advice) {
 			t.Errorf("%q does not say %q", rows.Warnings[i], advice)
 		}
@@ -40,9 +41,10 @@ func TestLostDigitsAreAWarning(t *testing.T) {
 		label.Append(stream.NormFloat64())
 	}
 	pool := tableOf(t, far, b)
-	both := rowsOf(t, Tables{Train: tableOf(t, far, b, label), Pool: pool, TargetColumns: []string{"y"}})
+	both := rowsOf(t, Tables{Input: Input{Train: tableOf(t, far, b, label), Pool: pool, TargetColumns: []string{"y"}}})
 	old := both.Encoder
 	old.Centres = nil
-	found := slices.DeleteFunc(rowsOf(t, Tables{Pool: pool, Encoder: &old}).Warnings, func(w string) bool { return !strings.Contains(w, "digits") })
+	found := slices.DeleteFunc(rowsOf(t, Tables{Input: Input{Pool: pool}, Encoder: &old}).Warnings,
+		func(w string) bool { return !strings.Contains(w, "digits") })
 	mustSay(t, found, "fit it again")
 }

@@ -62,7 +62,8 @@ func (i IDs) Check(replicated func(row int) bool, field string) error {
 			problem = fmt.Sprintf("the id is missing; fill it in, or leave out %s to number the rows", field)
 		case twice && replicated(first) && replicated(row):
 		case twice:
-			problem = fmt.Sprintf("%s has the same id, %q; give each row an id of its own, or leave out %s to number the rows", i.Table.Place(first, ""), ids.Format(row), field)
+			problem = fmt.Sprintf("%s has the same id, %q; give each row an id of its own, or leave out %s to number the rows",
+				i.Table.Place(first, ""), ids.Format(row), field)
 		}
 		if problem != "" {
 			return &dataset.ColumnError{Column: i.Column, Row: row, Place: i.Table.Place(row, ""), Problem: problem}

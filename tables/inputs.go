@@ -11,11 +11,13 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // inputs returns the input columns of all tables, concatenated, and fits the
 // encoder.
-func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Table, error) {
+func (t Tables) inputs(ctx context.Context, parts []part, labels matrix.Dense[float64],
+	r *Rows) (*dataset.Table, error) {
 	if t.Encoder != nil {
 		return t.asFitted(ctx, parts, r)
 	}
@@ -27,16 +29,28 @@ func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Tab
 	if err != nil {
 		return nil, err
 	}
+	judged, err := t.judge(ctx, numbering.others(names), parts, labels)
+	if err != nil {
+		return nil, err
+	}
+	leaks := leaks(judged)
+	names = without(names, leaks)
 	all, err := t.fitInputs(ctx, numbering.others(names), parts, r)
 	if errors.Is(err, errNoInput) && len(numbering.counts) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input", words.Some(words.Quoted(numbering.counts))))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input",
+				words.Some(words.Quoted(numbering.counts))))
 		numbering.counts = nil
 		all, err = t.fitInputs(ctx, numbering.others(names), parts, r)
+	}
+	if errors.Is(err, errNoInput) && len(leaks) > 0 {
+		return nil, fmt.Errorf("%w: %s", err, strings.Join(t.leakTexts(leaks), "; "))
 	}
 	if err != nil {
 		return nil, err
 	}
 	t.warnOfNumbering(numbering, r)
+	t.warnOfJudged(judged, r)
 	return all, nil
 }
 
@@ -52,7 +66,7 @@ func (t Tables) notInputs() []string {
 // AsNumbers returns the encoder of a network that takes the columns of a table as they are: all that may
 // be inputs, in their order, as numbers.
 func (t Tables) AsNumbers(inputs int) (*dataset.Encoder, error) {
-	table := sources([]part{{table: t.One}, {table: t.Pool}, {table: t.Train}})[0]
+	table := sources([]part{{table: t.Table}, {table: t.Pool}, {table: t.Train}})[0]
 	e, not := &dataset.Encoder{}, setOfNames(t.notInputs())
 	for _, name := range table.Names() {
 		if !not[name] {
@@ -60,8 +74,10 @@ func (t Tables) AsNumbers(inputs int) (*dataset.Encoder, error) {
 		}
 	}
 	if got := len(e.Numeric); got != inputs {
-		return nil, t.at(table, fmt.Errorf("the network takes %d inputs, the table has %d columns for them: %s; leave out those that are none, and keep the order of the training",
-			inputs, got, strings.Join(e.Numeric, ", ")))
+		return nil,
+			t.at(table,
+				fmt.Errorf("the network takes %d inputs, the table has %d columns for them: %s; leave out those that are none, and keep the order of the training",
+					inputs, got, strings.Join(e.Numeric, ", ")))
 	}
 	return e, nil
 }
@@ -77,7 +93,14 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	}
 	for _, name := range t.Keep {
 		if not[name] || !tables[0].Has(name) {
-			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name, words.Some(words.Quoted(tables[0].Names())))
+			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name,
+				words.Some(words.Quoted(tables[0].Names())))
+		}
+	}
+	for _, name := range t.Categorical { // ids and groups may be categories, too
+		if !slices.ContainsFunc(tables, func(t *dataset.Table) bool { return t.Has(name) }) {
+			return nil, fmt.Errorf("%s: there is no column %q; the columns are %s", t.named("Categorical"), name,
+				words.Some(words.Quoted(tables[0].Names())))
 		}
 	}
 	var others []string
@@ -94,7 +117,8 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	case 1:
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not in the labelled table and is not used", others[0]))
 	default:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not in the labelled table and are not used: %s", len(others), words.Some(words.Quoted(others))))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not in the labelled table and are not used: %s",
+			len(others), words.Some(words.Quoted(others))))
 	}
 	return names, nil
 }
@@ -103,11 +127,11 @@ var errNoInput = errors.New("no column is left as an input")
 
 // fitInputs fits the encoder to the named columns of all tables.
 func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *Rows) (*dataset.Table, error) {
-	all, err := t.concat(ctx, names, parts)
+	before := len(r.Warnings)
+	all, err := t.concat(ctx, names, parts, r)
 	if err != nil {
 		return nil, err
 	}
-	before := len(r.Warnings)
 	if r.Encoder, err = t.encoder(ctx, all, parts, r); err != nil {
 		return nil, err
 	}
@@ -169,7 +193,14 @@ func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r
 	if err != nil {
 		return dataset.Encoder{}, err
 	}
-	e := dataset.FitEncoder(kept, dataset.OneHot{Text: text})
+	e := dataset.FitEncoder(kept, dataset.OneHot{Text: text, Ordered: t.Ordered})
+	for _, name := range e.Numeric {
+		if c, err := kept.Numeric(name); err != nil {
+			return e, err
+		} else if err := c.CheckInput(); err != nil {
+			return e, err
+		}
+	}
 	e.Times = dates.times
 	for _, name := range empty {
 		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "all its values are missing"})
@@ -232,7 +263,8 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 		case len(names) == 1:
 			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
 		default:
-			warnings = append(warnings, fmt.Sprintf("%d columns are not used: %s: %s", len(names), reason, words.Some(words.Quoted(names))))
+			warnings = append(warnings, fmt.Sprintf("%d columns are not used: %s: %s", len(names), reason,
+				words.Some(words.Quoted(names))))
 		}
 	}
 	return warnings
@@ -247,10 +279,12 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 	inputs := setOfNames(names)
 	for _, target := range t.TargetColumns {
 		if inputs[target] {
-			return nil, fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s", target, t.named("TargetColumns"))
+			return nil,
+				fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s",
+					target, t.named("TargetColumns"))
 		}
 	}
-	all, err := t.concat(ctx, names, parts)
+	all, err := t.concat(ctx, names, parts, r)
 	if err != nil {
 		return nil, err
 	}
@@ -268,8 +302,8 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 			return nil, err
 		}
 		counts := k.Unknown(levels)
-		if len(counts) == len(levels.Levels()) && len(counts) > 0 || t.Missing == RefuseMissing {
-			continue // another column of the same name, or one that Encode rejects
+		if t.Missing == RefuseMissing || !t.imputes() && len(counts) > 0 && len(counts) == len(levels.Levels()) {
+			continue // Encode rejects them
 		}
 		if *c = levels; !t.imputes() {
 			if *c, err = k.Known(levels); err != nil {
@@ -281,7 +315,8 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 		}
 	}
 	if len(unknown) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: levels that the network was not trained on are taken as unknown: %s", t.tableNames(parts), words.Some(unknown)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: levels that the model has not seen are taken as unknown: %s",
+			t.tableNames(parts), words.Some(unknown)))
 	}
 	return dataset.NewTable(columns...)
 }
@@ -300,7 +335,7 @@ func (t Tables) tableName(s *dataset.Table, parts []part) string {
 	switch name := t.Names[s]; {
 	case name != "":
 		return name
-	case s == t.One:
+	case s == t.Table:
 		return "the table"
 	}
 	return parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name

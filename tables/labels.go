@@ -16,7 +16,7 @@ import (
 // labels reads the target columns of a table, one column of the result for each. A label
 // that is missing is NaN.
 func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
-	if err := CheckTargets(t.TargetColumns, t.Weights); err != nil {
+	if err := t.CheckTargets(t.TargetColumns); err != nil {
 		return matrix.Dense[float64]{}, err
 	}
 	labels := matrix.New[float64](table.Rows(), len(t.TargetColumns))
@@ -26,14 +26,20 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 			return labels, err
 		}
 		for row, y := range column {
+			if fault := t.Ranges.Of(k).Fault(y); fault != "" {
+				return labels, &dataset.ColumnError{Column: name, Row: row, Problem: fault}
+			}
 			labels.Set(row, k, y)
+		}
+		if err := dataset.CheckLabels(name, column); err != nil {
+			return labels, err
 		}
 	}
 	return labels, nil
 }
 
-// CheckTargets rejects a target that is named twice and weights that do not fit.
-func CheckTargets(columns []string, weights []float64) error {
+// CheckTargets rejects a target that is named twice, and weights and ranges that do not fit.
+func (c Columns) CheckTargets(columns []string) error {
 	seen := map[string]bool{}
 	for _, name := range columns {
 		if seen[name] {
@@ -41,11 +47,16 @@ func CheckTargets(columns []string, weights []float64) error {
 		}
 		seen[name] = true
 	}
+	if err := c.Ranges.Check(len(columns)); err != nil {
+		return err
+	}
+	weights := c.Weights
 	if weights == nil {
 		return nil
 	}
 	if len(weights) != len(columns) {
-		return fmt.Errorf("there are %d weights, but %d target columns: %s", len(weights), len(columns), words.Some(words.Quoted(columns)))
+		return fmt.Errorf("there are %d weights, but %d target columns: %s", len(weights), len(columns),
+			words.Some(words.Quoted(columns)))
 	}
 	for i, w := range weights {
 		if !(w > 0) || math.IsInf(w, 1) {

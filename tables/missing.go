@@ -50,7 +50,8 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	text := fmt.Sprintf("%s: %s an input: %s, the first in column %q", e.Set, words.Count(len(e.Rows), "row lacks", "rows lack"), strings.Join(e.Places, ", "), e.Column)
+	text := fmt.Sprintf("%s: %s an input: %s, the first in column %q", e.Set,
+		words.Count(len(e.Rows), "row lacks", "rows lack"), strings.Join(e.Places, ", "), e.Column)
 	if e.Advice != "" {
 		text += "; " + e.Advice
 	}
@@ -97,19 +98,29 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 		}
 		missing.Places = p.table.Places(missing.Rows, t.IDColumn)
 		if t.Missing == RefuseMissing {
-			missing.Advice = fmt.Sprintf("fill it in, or use %s or %s", t.setting("Missing", "impute"), t.setting("Missing", "drop"))
+			missing.Advice = fmt.Sprintf("fill it in, or use %s or %s", t.setting("Missing", "impute"),
+				t.setting("Missing", "drop"))
 			return missing
 		}
 		p.rows = kept
 		if impute {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s", p.name, words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is", false: "are"}[len(missing.Rows) == 1], strings.Join(missing.Places, ", ")))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s", p.name,
+				words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is",
+					false: "are"}[len(missing.Rows) == 1], strings.Join(missing.Places, ", ")))
 		} else {
 			r.Warnings = append(r.Warnings, missing.Error()+"; dropped")
 		}
 	}
 	for _, s := range sources(parts) {
+		if names := lacking.nowhere(s, parts, r.Encoder); t.Encoder != nil && len(names) > 0 {
+			r.Warnings = append(r.Warnings,
+				fmt.Sprintf("%s: no row has a value of %s, which every row had that the model learnt from; "+
+					"its errors and intervals do not hold here: fit it without what is only known where the label is",
+					t.tableName(s, parts), words.Some(words.Quoted(names))))
+		}
 		if text := lacking.text(s, t.IDColumn); text != "" {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s leaves such rows out", t.tableName(s, parts), text, t.setting("Missing", "drop")))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s leaves such rows out",
+				t.tableName(s, parts), text, t.setting("Missing", "drop")))
 		}
 	}
 	return nil
@@ -163,6 +174,25 @@ func (l lacking) add(table *dataset.Table, row, at int) {
 	}
 }
 
+// nowhere lists the columns without a value in a table of which no value was missing when the encoder was fitted.
+func (l lacking) nowhere(table *dataset.Table, parts []part, e dataset.Encoder) (names []string) {
+	rows, marked := 0, setOfNames(e.Indicators)
+	for _, p := range parts {
+		if p.table == table {
+			rows += len(p.rows)
+		}
+	}
+	for _, k := range e.Categories {
+		marked[k.Column] = marked[k.Column] || k.Missing
+	}
+	for i, n := range l.count[table] {
+		if name := l.columns[i].Name(); n == rows && !marked[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // bracketless is for places within brackets.
 var bracketless = strings.NewReplacer(" (", ", ", ")", "")
 
@@ -172,7 +202,8 @@ func (l lacking) text(table *dataset.Table, id string) string {
 	for i, n := range l.count[table] {
 		if n > 0 {
 			total += n
-			list = append(list, fmt.Sprintf("%d in column %q (first in %s)", n, l.columns[i].Name(), bracketless.Replace(table.Place(l.first[table][i], id))))
+			list = append(list, fmt.Sprintf("%d in column %q (first in %s)", n, l.columns[i].Name(),
+				bracketless.Replace(table.Place(l.first[table][i], id))))
 		}
 	}
 	const most = 5

@@ -24,7 +24,9 @@ func randomFlags(t *dataset.Table, column string, rows []int) ([]bool, error) {
 			flags[i] = true
 		case "false", "0", "no":
 		default:
-			return nil, &dataset.ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("%q does not say whether the row was drawn at random: write true or false, or 1 or 0", c.Format(row))}
+			return nil, &dataset.ColumnError{Column: column, Row: row,
+				Problem: fmt.Sprintf("%q does not say whether the row was drawn at random: write true or false, or 1 or 0",
+					c.Format(row))}
 		}
 	}
 	return flags, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // average makes one row of labelled rows with the same id. For each target,
-// its label is the mean of those that they have; its inputs are those of the row that lacks fewest of them, the first if there are
-// several. Rows with the same id must not contradict each other.
+// its label is the mean of those that they have; its inputs are those of the row that lacks fewest of them, the first
+// if there are several. Rows with the same id must not contradict each other.
 func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels matrix.Dense[float64], r *Rows) error {
 	p := &parts[0]
 	if t.IDColumn == "" || p.table == nil || labels.Cols == 0 {
@@ -59,7 +59,9 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 	}
 	p.rows = kept
 	if several > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s several labels, in %d rows; each such id counts as one row with the mean of its labels", p.name, words.Count(several, "id has", "ids have"), merged))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%s: %s several labels, in %d rows; each such id counts as one row with the mean of its labels", p.name,
+				words.Count(several, "id has", "ids have"), merged))
 	}
 	return nil
 }
@@ -75,6 +77,12 @@ func averageLabels(labels matrix.Dense[float64], to int, group []int) {
 		}
 		labels.Set(to, k, sum/float64(n)) // NaN where none has a label
 	}
+}
+
+// MergeReplicates returns which of the rows of a table with the same id, each with labels, counts as one row: the one
+// that lacks the fewest of the columns. Rows that contradict each other in one of them are an error.
+func MergeReplicates(t *dataset.Table, columns []dataset.Column, group []int) (int, error) {
+	return merging{table: t, columns: columns}.merge(group)
 }
 
 // merging compares the inputs of labelled rows with the same id.
@@ -96,8 +104,11 @@ func (m merging) merge(group []int) (int, error) {
 		for _, c := range m.columns {
 			at, other := m.offset+best, m.offset+row
 			if !c.Missing(at) && !c.Missing(other) && c.Format(at) != c.Format(other) {
-				return 0, fmt.Errorf("%s and %s have labels but differ in column %q: %s and %s; give rows with different inputs different ids",
-					m.table.Place(min(best, row), ""), m.table.Place(max(best, row), ""), c.Name(), c.Format(m.offset+min(best, row)), c.Format(m.offset+max(best, row)))
+				return 0,
+					fmt.Errorf(
+						"%s and %s have labels but differ in column %q: %s and %s; give rows with different inputs different ids",
+						m.table.Place(min(best, row), ""), m.table.Place(max(best, row), ""), c.Name(), c.Format(m.offset+min(best, row)),
+						c.Format(m.offset+max(best, row)))
 			}
 		}
 	}

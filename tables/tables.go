@@ -14,30 +14,34 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Tables holds labelled rows and candidates as a user has them: one table where a
-// missing label means unlabelled, or two tables.
-type Tables struct {
-	// One holds labelled rows and candidates; or Train the former, Pool the
-	// latter. Without Train, Pool alone is encoded, which needs an Encoder.
-	One, Train, Pool *dataset.Table
-	// Aims are rows of the target distribution, if it is not that of the pool.
+// Input holds labelled rows and candidates as a user has them: one table where a missing label means unlabelled, or two
+// tables.
+type Input struct {
+	// Table holds labelled rows and candidates; or Train the former, Pool the latter. Without Train, Pool alone is
+	// encoded, which needs a model that has been fitted.
+	Table, Train, Pool *dataset.Table
+	// Aims are rows of the target distribution, which a batch should represent, if it is not that of the pool.
 	Aims *dataset.Table
+	// Names are the names of the tables in messages, such as their files.
+	Names Names
 
 	// TargetColumns hold the labels, one column per target. A row with a label in any of
 	// them is a labelled row, and one without any is a candidate.
 	TargetColumns []string
 	Columns
-	// IDColumn, unless empty, names the rows. Labelled rows with the same id are
+	// IDColumn, unless empty, names the rows; without it they are numbered from 0. Labelled rows with the same id are
 	// replicates: they become one row, whose label is their mean.
-	IDColumn  string
-	NotInputs []string // further columns that the network does not see: costs, groups
+	IDColumn string
 	// RandomColumn, unless empty, marks the labelled rows that were drawn from the pool at
 	// random: true or false, 1 or 0. It is not an input.
 	RandomColumn string
 	Missing      Missing // how missing inputs are handled
+}
 
-	// Names are the names of the tables in messages, such as their files.
-	Names Names
+// Tables are tables and how they become rows.
+type Tables struct {
+	Input
+	NotInputs []string // further columns that the network does not see: costs, groups
 
 	// Encoder is that of an existing network. Nil fits one to all rows.
 	Encoder *dataset.Encoder
@@ -62,11 +66,46 @@ type Columns struct {
 	// Weights are those of the target columns in the kernel of a network, which is the sum
 	// of the kernels of its outputs, each times its weight. Nil means 1 for each.
 	Weights []float64 `json:"weights,omitempty"`
+	// Ranges are what the labels of the targets can be: one for all, or one for each. Predictions and intervals keep to
+	// them.
+	Ranges dataset.Ranges `json:"range,omitempty"`
 	// Categorical are columns of categories, even if nearly every row has its own,
 	// or if they look like dates.
 	Categorical []string `json:"categorical,omitempty"`
-	Keep        []string `json:"keep,omitempty"` // columns that are inputs even if they look like row numbers
+	// Keep are columns that are inputs even if they look like row numbers, or as if they were measured together with
+	// the label.
+	Keep []string `json:"keep,omitempty"`
+	// Ordered are columns of categories that have an order, each with all its categories, the lowest first. Their place in
+	// it is one more input.
+	Ordered map[string][]string `json:"ordered,omitempty"`
 }
+
+// Candidates is the table that holds the candidates; nil if there is none.
+func (t Tables) Candidates() *dataset.Table {
+	if t.Table != nil {
+		return t.Table
+	}
+	return t.Pool
+}
+
+// Labelled is the table that holds the labelled rows; nil if there is none.
+func (t Tables) Labelled() *dataset.Table {
+	if t.Table != nil {
+		return t.Table
+	}
+	return t.Train
+}
+
+// Named returns the name of a field in messages.
+func (t Tables) Named(field string) string {
+	if t.FieldName == nil {
+		return field
+	}
+	return t.FieldName(field)
+}
+
+// IDs names the rows of one of the tables.
+func (t Tables) IDs(of *dataset.Table) IDs { return IDs{of, t.IDColumn} }
 
 // Names are what messages call tables, such as their files.
 type Names map[*dataset.Table]string
@@ -101,6 +140,7 @@ type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
 	Targets           []string              // the target columns
 	Weights           []float64             // of the targets; nil means 1 for each
+	Ranges            dataset.Ranges        // of the targets, as declared
 	Labels            matrix.Dense[float64] // of Train, a column for each target; NaN where a label is missing
 	Random            []bool                // whether row i of Train was drawn at random; nil where unknown
 	TrainRows         []int                 // row i of Train is this row of its table
@@ -140,17 +180,20 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	if err := t.checkRows(parts); err != nil {
 		return nil, err
 	}
-	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights}
+	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights, Ranges: t.Ranges}
 	t.remarks(parts, r)
+	t.warnOfLimits(parts[0], r)
 	defer func() {
 		if err != nil {
 			r.Close()
 		}
 	}()
-	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s", parts[0].name, words.Count(t.Train.Rows()-len(parts[0].rows), "row has no label and is dropped", "rows have no label and are dropped")))
+	if t.Table == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s", parts[0].name,
+			words.Count(t.Train.Rows()-len(parts[0].rows), "row has no label and is dropped",
+				"rows have no label and are dropped")))
 	}
-	all, err := t.inputs(ctx, parts, r)
+	all, err := t.inputs(ctx, parts, labels, r)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +209,8 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		return nil, err
 	}
 	if t.Admit != nil {
-		err := t.Admit(Sizes{Train: len(parts[0].rows), Pool: len(parts[1].rows), Aims: len(parts[2].rows), Inputs: len(r.Encoder.Features()), Outputs: len(t.TargetColumns)})
+		err := t.Admit(Sizes{Train: len(parts[0].rows), Pool: len(parts[1].rows), Aims: len(parts[2].rows),
+			Inputs: len(r.Encoder.Features()), Outputs: len(t.TargetColumns)})
 		if err != nil {
 			return nil, err
 		}
@@ -219,6 +263,26 @@ func (t Tables) remarks(parts []part, r *Rows) {
 	}
 }
 
+// warnOfLimits says that labels which a column marks as limits are learnt as the labels themselves. What the reader of
+// a file has found to be limits, remarks say.
+func (t Tables) warnOfLimits(labelled part, r *Rows) {
+	for _, target := range t.TargetColumns {
+		if labelled.table == nil || !labelled.table.Has(dataset.CensoredColumn(target)) {
+			continue
+		}
+		limits := 0
+		for _, row := range labelled.rows {
+			if labelled.table.Side(target, row) != 0 {
+				limits++
+			}
+		}
+		if limits > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q: %s, which the model takes as the label itself", target,
+				words.Count(limits, "label is a limit", "labels are limits")))
+		}
+	}
+}
+
 // checkRows reports tables that have no rows at all.
 func (t Tables) checkRows(parts []part) error {
 	tables := sources(parts)
@@ -231,9 +295,10 @@ func (t Tables) checkRows(parts []part) error {
 // parts returns the labelled rows, the pool and the aims, with the labels of the
 // table that holds the first.
 func (t Tables) parts() (parts []part, labels matrix.Dense[float64], err error) {
-	parts = []part{{name: "labelled rows", table: t.Train}, {name: "pool", table: t.Pool}, {name: "targets", table: t.Aims}}
-	if t.One != nil {
-		parts[0].table, parts[1].table = t.One, t.One
+	parts = []part{{name: "labelled rows", table: t.Train}, {name: "pool", table: t.Pool},
+		{name: "targets", table: t.Aims}}
+	if t.Table != nil {
+		parts[0].table, parts[1].table = t.Table, t.Table
 	}
 	for i := range parts {
 		parts[i].name = t.name(parts[i])
@@ -245,7 +310,7 @@ func (t Tables) parts() (parts []part, labels matrix.Dense[float64], err error) 
 		return parts, labels, nil
 	}
 	if len(t.TargetColumns) == 0 {
-		if t.Encoder == nil || t.One != nil {
+		if t.Encoder == nil || t.Table != nil {
 			return nil, labels, errors.New("name the target column")
 		}
 		return parts, labels, nil // rows that count as labelled, for a network that needs no labels
@@ -262,7 +327,7 @@ func (t Tables) parts() (parts []part, labels matrix.Dense[float64], err error) 
 		}
 	}
 	parts[0].rows = labelled
-	if t.One != nil {
+	if t.Table != nil {
 		parts[1].rows = unlabelled
 	}
 	return parts, labels, nil
@@ -274,7 +339,7 @@ func (t Tables) name(p part) string {
 	switch named := t.Names[p.table]; {
 	case named == "":
 		return p.name
-	case p.table == t.One:
+	case p.table == t.Table:
 		return named + ", " + p.name
 	default:
 		return named
@@ -286,8 +351,9 @@ func (t Tables) at(table *dataset.Table, err error) error {
 	return t.Names.At(table, table.Placed(err, t.IDColumn))
 }
 
-// concat returns columns of all tables; its error names a table that lacks one.
-func (t Tables) concat(ctx context.Context, names []string, parts []part) (*dataset.Table, error) {
+// concat returns columns of all tables, in the unit of the first one or of the fitted encoder; its error names a table
+// that lacks one.
+func (t Tables) concat(ctx context.Context, names []string, parts []part, r *Rows) (*dataset.Table, error) {
 	tables := sources(parts)
 	for i, s := range tables {
 		for _, name := range names {
@@ -302,13 +368,51 @@ func (t Tables) concat(ctx context.Context, names []string, parts []part) (*data
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		one, err := dataset.Concat([]string{name}, tables...)
+		same, err := t.inOneUnit(name, tables, parts, r)
+		if err != nil {
+			return nil, err
+		}
+		one, err := dataset.Concat([]string{name}, same...)
 		if err != nil {
 			return nil, err
 		}
 		columns = append(columns, one.Columns()...)
 	}
 	return dataset.NewTable(columns...)
+}
+
+// inOneUnit returns a column of each table, as tables. The first one with numbers says the unit, unless the encoder
+// does.
+func (t Tables) inOneUnit(name string, list []*dataset.Table, parts []part,
+	r *Rows) (same []*dataset.Table, err error) {
+	originals := sources(parts)
+	known, said := "", t.Encoder != nil
+	if said {
+		known = t.Encoder.Unit(name)
+	}
+	for i, s := range list {
+		c, err := s.Column(name)
+		if err != nil {
+			return nil, t.at(originals[i], err)
+		}
+		if said {
+			in, text, err := dataset.InUnit(c, known)
+			if err != nil {
+				return nil, t.at(originals[i], err)
+			}
+			if c = in; text != "" {
+				r.Warnings = append(r.Warnings, t.tableName(originals[i], parts)+": "+text)
+			}
+		} else if numbers, ok := c.(*dataset.Numeric); ok && numbers.HasValues() {
+			known, said = numbers.Unit().Name, true
+		}
+		one, err := dataset.NewTable(c)
+		if err != nil {
+			return nil, err
+		}
+		same = append(same, one)
+	}
+	return same, nil
 }
 
 func upTo(n int) []int {
@@ -344,7 +448,8 @@ func (t Tables) offsets(parts []part) []int {
 	return offsets
 }
 
-func encodePart(ctx context.Context, p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
+func encodePart(ctx context.Context, p part, offset int, all *dataset.Table,
+	e dataset.Encoder) (matrix.Dense[float32], error) {
 	x := matrix.New[float32](len(p.rows), len(e.Features()))
 	if len(p.rows) == 0 {
 		return x, nil
@@ -368,7 +473,8 @@ func encodePart(ctx context.Context, p part, offset int, all *dataset.Table, e d
 const encodedAtOnce = 1 << 13
 
 // encodeInFile is encodePart into a temporary file.
-func (r *Rows) encodeInFile(ctx context.Context, p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
+func (r *Rows) encodeInFile(ctx context.Context, p part, offset int, all *dataset.Table,
+	e dataset.Encoder) (matrix.Dense[float32], error) {
 	return r.writePool(ctx, len(p.rows), len(e.Features()), func(dst matrix.Dense[float32], from, to int) error {
 		return encodeSome(dst, p, p.rows[from:to], offset, all, e)
 	})
@@ -378,7 +484,8 @@ func (r *Rows) encodeInFile(ctx context.Context, p part, offset int, all *datase
 const writtenAtOnce = 1 << 10
 
 // writePool computes rows of the pool into a temporary file.
-func (r *Rows) writePool(ctx context.Context, rows, cols int, compute func(dst matrix.Dense[float32], from, to int) error) (matrix.Dense[float32], error) {
+func (r *Rows) writePool(ctx context.Context, rows, cols int,
+	compute func(dst matrix.Dense[float32], from, to int) error) (matrix.Dense[float32], error) {
 	if rows == 0 {
 		return matrix.New[float32](0, cols), nil
 	}
@@ -391,7 +498,8 @@ func (r *Rows) writePool(ctx context.Context, rows, cols int, compute func(dst m
 }
 
 // encodeSome encodes some rows of a part.
-func encodeSome(dst matrix.Dense[float32], p part, rows []int, offset int, all *dataset.Table, e dataset.Encoder) error {
+func encodeSome(dst matrix.Dense[float32], p part, rows []int, offset int, all *dataset.Table,
+	e dataset.Encoder) error {
 	at := make([]int, len(rows))
 	for i, row := range rows {
 		at[i] = offset + row
@@ -412,7 +520,8 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 
 // Scaled returns the rows as a function scales them. The pool goes to a file where the rows have
 // theirs in one.
-func (r *Rows) Scaled(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error)) (train, pool, aims matrix.Dense[float32], err error) {
+func (r *Rows) Scaled(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32],
+	error)) (train, pool, aims matrix.Dense[float32], err error) {
 	train, pool, aims = r.Train, r.Pool, r.Aims
 	for _, set := range []*matrix.Dense[float32]{&train, &pool, &aims} {
 		if set.Rows == 0 {
@@ -430,7 +539,8 @@ func (r *Rows) Scaled(ctx context.Context, scale func(matrix.Dense[float32]) (ma
 }
 
 // scaleInFile returns scale into a temporary file.
-func (r *Rows) scaleInFile(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error)) func(matrix.Dense[float32]) (matrix.Dense[float32], error) {
+func (r *Rows) scaleInFile(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32],
+	error)) func(matrix.Dense[float32]) (matrix.Dense[float32], error) {
 	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
 		return r.writePool(ctx, x.Rows, x.Cols, func(dst matrix.Dense[float32], from, to int) error {
 			scaled, err := scale(x.Slice(from, to))

@@ -38,7 +38,8 @@ func measured(t *testing.T, rows int) *dataset.Table {
 
 func TestRowsOfOneTable(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 40), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
+	rows, err := Tables{Input: Input{Table: measured(t, 40), TargetColumns: []string{"y"}},
+		NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func TestRowsOfOneTable(t *testing.T) {
 func TestRowsOfTwoTables(t *testing.T) {
 	t.Parallel()
 	table := measured(t, 40)
-	one, err := Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
+	one, err := Tables{Input: Input{Table: table, TargetColumns: []string{"y"}},
+		NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,43 +74,71 @@ func TestRowsOfTwoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Tables{Train: train, Pool: pool, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
+	two, err := Tables{Input: Input{Train: train, Pool: pool, TargetColumns: []string{"y"}},
+		NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) || !slices.Equal(one.Labels.Data, two.Labels.Data) {
+	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) ||
+		!slices.Equal(one.Labels.Data, two.Labels.Data) {
 		t.Error("the numbers differ")
 	}
-	if _, err := (Tables{Train: pool, Pool: pool, TargetColumns: []string{"y"}}).Rows(t.Context()); err == nil {
+	if _,
+		err := (Tables{Input: Input{Train: pool, Pool: pool, TargetColumns: []string{"y"}}}).Rows(t.Context()); err == nil {
 		t.Error("missing labels are accepted")
 	}
 }
 
 func TestRowsWithMissingInputs(t *testing.T) {
 	t.Parallel()
-	x, y := dataset.NewNumeric("x", 1, math.NaN(), 3, 4, 5), dataset.NewNumeric("y", 1, math.NaN(), math.NaN(), 2, math.NaN())
+	x, y := dataset.NewNumeric("x", 1, math.NaN(), 3, 4, 5), dataset.NewNumeric("y", 1, math.NaN(),
+		math.NaN(), 2, math.NaN())
 	table, err := dataset.NewTable(x, y)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumns: []string{"y"}, Missing: DropMissing}.Rows(t.Context())
+	rows, err := Tables{Input: Input{Table: table, TargetColumns: []string{"y"}, Missing: DropMissing}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 || !strings.Contains(rows.Warnings[0], `column "x"`) {
+	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 ||
+		!strings.Contains(rows.Warnings[0], `column "x"`) {
 		t.Errorf("pool %v, warnings %q", rows.PoolRows, rows.Warnings)
 	}
-	_, err = Tables{One: table, TargetColumns: []string{"y"}, Missing: RefuseMissing}.Rows(t.Context())
+	_, err = Tables{Input: Input{Table: table, TargetColumns: []string{"y"}, Missing: RefuseMissing}}.Rows(t.Context())
 	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !slices.Equal(missing.Rows, []int{1}) {
 		t.Errorf("strict: %v", err)
 	}
-	infinite, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2, math.Inf(1)), dataset.NewNumeric("y", 1, 2, math.NaN()))
+	infinite, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2, math.Inf(1)),
+		dataset.NewNumeric("y", 1, 2, math.NaN()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Tables{One: infinite, TargetColumns: []string{"y"}}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "row 2") {
+	if _, err := (Tables{Input: Input{Table: infinite, TargetColumns: []string{"y"}}}).Rows(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "row 2") {
 		t.Errorf("infinite: %v", err)
 	}
+}
+
+// TestFewRowsOfCategories: the labelled rows of a table of building blocks have one row of most of them. They are
+// inputs, as they are in the whole table; ids and free text are not.
+func TestFewRowsOfCategories(t *testing.T) {
+	t.Parallel()
+	const n = 24
+	a, b, id := dataset.NewCategorical("A_block"), dataset.NewCategorical("B_block"), dataset.NewCategorical("sample")
+	notes, y := dataset.NewCategorical("notes"), dataset.NewNumeric("y")
+	for i := range n {
+		a.Append(a.AddLevel("amine " + strconv.Itoa(i%16)))
+		b.Append(b.AddLevel("CC(=O)OC" + strconv.Itoa(max(1, i))))
+		id.Append(id.AddLevel("s" + strconv.Itoa(i)))
+		notes.Append(notes.AddLevel("dissolved slowly on day " + strconv.Itoa(i%22)))
+		y.Append(float64(i % 7))
+	}
+	rows := rowsOf(t, Tables{Input: Input{Table: tableOf(t, a, b, id, notes, y), TargetColumns: []string{"y"}}})
+	if len(rows.Encoder.Features()) != 16+23 {
+		t.Errorf("features %q, warnings %q", rows.Encoder.Features(), rows.Warnings)
+	}
+	mustSay(t, rows.Warnings, `2 columns are not used: text is not encoded: "sample", "notes"`)
 }
 
 // TestRowsOfWords: a column with a name per row is text, even in a small table, unless
@@ -131,7 +161,7 @@ func TestRowsOfWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumns: []string{"y"}}.Rows(t.Context())
+	rows, err := Tables{Input: Input{Table: table, TargetColumns: []string{"y"}}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +173,8 @@ func TestRowsOfWords(t *testing.T) {
 			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
 		}
 	}
-	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Columns: Columns{Categorical: []string{"name", "x"}}}.Rows(t.Context())
+	rows, err = Tables{Input: Input{Table: table, TargetColumns: []string{"y"},
+		Columns: Columns{Categorical: []string{"name", "x"}}}}.Rows(t.Context())
 	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
 		t.Errorf("declared: %v, %q", err, rows.Warnings)
 	}
@@ -151,8 +182,10 @@ func TestRowsOfWords(t *testing.T) {
 
 func TestSomeTrain(t *testing.T) {
 	t.Parallel()
-	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5}), TrainRows: []int{9, 8, 7, 6, 5, 4}}
-	if s := r.SomeTrain(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 || !slices.Equal(s.TrainRows, []int{9, 7, 5}) {
+	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}),
+		Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5}), TrainRows: []int{9, 8, 7, 6, 5, 4}}
+	if s := r.SomeTrain(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 ||
+		!slices.Equal(s.TrainRows, []int{9, 7, 5}) {
 		t.Errorf("%+v", s)
 	}
 	if r.SomeTrain(6) != r || r.SomeTrain(9) != r {

@@ -53,8 +53,8 @@ func TestWideTablesTakeLinearTime(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for _, tables := range []Tables{
-			{One: one, TargetColumns: []string{"y"}},
-			{Train: one, Pool: two, TargetColumns: []string{"y"}},
+			{Input: Input{Table: one, TargetColumns: []string{"y"}}},
+			{Input: Input{Train: one, Pool: two, TargetColumns: []string{"y"}}},
 		} {
 			if _, err := tables.Rows(t.Context()); err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func (c *countdown) Err() error {
 // TestWideTablesCanBeCancelled: every pass over the columns asks the context for each of them.
 func TestWideTablesCanBeCancelled(t *testing.T) {
 	const columns, passes = 600, 5 // row numbers, dates, words, gaps, medians
-	tables := Tables{One: wideTable(t, columns), TargetColumns: []string{"y"}}
+	tables := Tables{Input: Input{Table: wideTable(t, columns), TargetColumns: []string{"y"}}}
 	all := newCountdown(t.Context(), 1<<40)
 	if _, err := tables.Rows(all); err != nil {
 		t.Fatal(err)

@@ -34,13 +34,16 @@ func TestGoldenACSGrad(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden.MustMatchVector(t, "λ", []float64{fit.Lambda}, []float64{golden.Scalar(t, "acs/lambda")}, exact)
-			golden.MustMatch(t, "published", cross(t, published, some, some), golden.Matrix(t, folder+"acs_grad_ref_block.npy"), withNoise)
-			golden.MustMatchVector(t, "published", diag(t, published, pool), golden.Vector(t, folder+"acs_grad_ref_diag.npy"), withNoise)
+			golden.MustMatch(t, "published", cross(t, published, some, some),
+				golden.Matrix(t, folder+"acs_grad_ref_block.npy"), withNoise)
+			golden.MustMatchVector(t, "published", diag(t, published, pool),
+				golden.Vector(t, folder+"acs_grad_ref_diag.npy"), withNoise)
 			paper, _, err := transform.ACSGrad(t.Context(), sketched(t), train, sigma*sigma, transform.Paper)
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.MustMatch(t, "paper", cross(t, paper, some, some), golden.Matrix(t, folder+"acs_grad_paper_block.npy"), withNoise)
+			golden.MustMatch(t, "paper", cross(t, paper, some, some),
+				golden.Matrix(t, folder+"acs_grad_paper_block.npy"), withNoise)
 		})
 	}
 }
@@ -51,7 +54,8 @@ func TestGoldenACSRandomFeatures(t *testing.T) {
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {
 		t.Run(text, func(t *testing.T) {
 			folder := "acs/sigma_" + text + "/"
-			for array, variant := range map[string]transform.Variant{"acs_rf_ref_features_pool": transform.Published, "acs_rf_paper_features_pool": transform.Paper} {
+			for array, variant := range map[string]transform.Variant{"acs_rf_ref_features_pool": transform.Published,
+				"acs_rf_paper_features_pool": transform.Paper} {
 				draws := record(t, folder+"acs_rf_E")
 				k, _, err := transform.ACSRandomFeatures(t.Context(), sketched(t), train, 64, sigma*sigma, draws, variant)
 				if err != nil {
@@ -68,7 +72,8 @@ func TestGoldenACSRandomFeaturesHyper(t *testing.T) {
 	t.Parallel()
 	train, pool := trainAndPool(t)
 	draws := record(t, "acs/hyper/E")
-	k, _, err := transform.ACSRandomFeaturesHyper(t.Context(), sketched(t), train, golden.Vector(t, "y_train.npy"), 64, draws, transform.Published)
+	k, _, err := transform.ACSRandomFeaturesHyper(t.Context(), sketched(t), train, golden.Vector(t, "y_train.npy"), 64,
+		draws, transform.Published)
 	if err != nil {
 		t.Fatal(err)
 	}

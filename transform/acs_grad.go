@@ -21,7 +21,8 @@ const acsGrad = "acs-grad"
 // In feature space the result is a kernel.FeatureMap whose number of features is
 // the square of that of k; a Sketch takes it factor by factor. See Posterior for
 // when that is.
-func ACSGrad(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.Kernel[float64], Fit, error) {
+func ACSGrad(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64,
+	v Variant) (kernel.Kernel[float64], Fit, error) {
 	if m, ok := fewFeatures(k, train.Rows); ok {
 		return ACSGradFeatures(ctx, m, train, sigma2, v)
 	}
@@ -36,7 +37,8 @@ func ACSGrad(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[f
 }
 
 // ACSGradFeatures is ACSGrad in feature space, however many features m has.
-func ACSGradFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+func ACSGradFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64,
+	v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}

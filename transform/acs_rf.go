@@ -24,7 +24,8 @@ import (
 // Published leaves the factor σ² out of the covariance of θ: it uses κ/σ² instead
 // of κ and θ/σ instead of θ. It also divides by the root of the number of
 // features of m instead of √p.
-func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], p int, sigma2 float64, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], p int,
+	sigma2 float64, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	const op = "acs-rf"
 	if err := checkCount(op, "the number of features p", p); err != nil {
 		return nil, Fit{}, err
@@ -41,7 +42,8 @@ func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train 
 		unit = 1 / sigma2
 	}
 	rate := unit / sigma2
-	log := logLikelihood{log: 0.5, rate: rate, linear: -rate / 2, slope: rate / 2, over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
+	log := logLikelihood{log: 0.5, rate: rate, linear: -rate / 2, slope: rate / 2,
+		over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
 	return newRandomFeatures(posterior, p, from, log), fit, nil
 }
 

@@ -26,7 +26,8 @@ import (
 // with a row for each feature of m and a column for each j.
 //
 // Published divides by the root of the number of features of m instead of √p.
-func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], labels []float64, p int, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64],
+	labels []float64, p int, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	const op = "acs-rf-hyper"
 	if err := checkCount(op, "the number of features p", p); err != nil {
 		return nil, Fit{}, err
@@ -42,19 +43,22 @@ func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], t
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	log := logLikelihood{linear: -noise / 2, offset: -(math.Log(2*math.Pi) + noise) / 2, slope: 0.5, over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
+	log := logLikelihood{linear: -noise / 2, offset: -(math.Log(2*math.Pi) + noise) / 2, slope: 0.5,
+		over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
 	return newRandomFeatures(posterior, p, from, log), fit, nil
 }
 
 // expectedNoise returns b̃/ã.
-func expectedNoise(ctx context.Context, posterior *featurePosterior, train matrix.Dense[float64], labels []float64) (float64, error) {
+func expectedNoise(ctx context.Context, posterior *featurePosterior, train matrix.Dense[float64],
+	labels []float64) (float64, error) {
 	set := simd.For[float64]()
 	explained := make([]float64, posterior.Dim())
-	err := eachBlock(ctx, kernel.NewFeatureMap[float64](posterior), train, func(first int, features matrix.Dense[float64]) {
-		for i := range features.Rows {
-			set.Axpy(explained, features.Row(i), labels[first+i])
-		}
-	})
+	err := eachBlock(ctx, kernel.NewFeatureMap[float64](posterior), train,
+		func(first int, features matrix.Dense[float64]) {
+			for i := range features.Rows {
+				set.Axpy(explained, features.Row(i), labels[first+i])
+			}
+		})
 	a := 1 + float64(len(labels))/2
 	b := 1 + (set.SumSquares(labels)-set.SumSquares(explained))/2
 	return b / a, err

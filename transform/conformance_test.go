@@ -52,7 +52,8 @@ func TestConformCompositions(t *testing.T) {
 		return must(transform.Ensemble(members...))
 	}
 	rf := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
-		m, _, err := transform.ACSRandomFeatures(t.Context(), k.(kernel.FeatureMap[float64]), train, 20, sigma2, transform.Seeded(1, "acs"), transform.Paper)
+		m, _, err := transform.ACSRandomFeatures(t.Context(), k.(kernel.FeatureMap[float64]), train, 20, sigma2,
+			transform.Seeded(1, "acs"), transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,21 +61,25 @@ func TestConformCompositions(t *testing.T) {
 	}
 	hyper := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
 		labels := golden.Vector(t, "y_train.npy")
-		m, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k.(kernel.FeatureMap[float64]), train, labels, 20, transform.Seeded(1, "acs"), transform.Paper)
+		m, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k.(kernel.FeatureMap[float64]), train, labels, 20,
+			transform.Seeded(1, "acs"), transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	matern := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.Matern52, Variance: 1.5, Lengths: []float64{1, 2, 0.7, 3, 1, 2}}))
-	rbf := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.RBF, Variance: 0.8, Lengths: []float64{2, 2, 3, 1, 4, 2}}))
+	matern := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.Matern52, Variance: 1.5,
+		Lengths: []float64{1, 2, 0.7, 3, 1, 2}}))
+	rbf := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.RBF, Variance: 0.8,
+		Lengths: []float64{2, 2, 3, 1, 4, 2}}))
 	laplace := must(kernel.NewLaplace[float64](6, 0.3))
 	rff := func(k kernel.Kernel[float64], n int) kernel.Kernel[float64] {
 		return must(transform.RandomFourier(k, n, transform.Seeded(1, "rff")))
 	}
 	leaf := kernel.Kernel[float64](must(kernel.NewLeaf[float64](kerneltest.NewStumps(6, 40, 8))))
 	predictions := kernel.Kernel[float64](must(kernel.NewPredictions[float64](kerneltest.NewStumps(6, 9, 8))))
-	grad, ll, nngp, linear := base(t, "relu", "grad", 0), base(t, "relu", "ll", 0), base(t, "relu", "nngp", 0), base(t, "relu", "lin", 0)
+	grad, ll, nngp, linear := base(t, "relu", "grad", 0), base(t, "relu", "ll", 0), base(t, "relu", "nngp", 0),
+		base(t, "relu", "lin", 0)
 	for name, k := range map[string]kernel.Kernel[float64]{
 		"grad>sketch":                sketch(grad, 40),
 		"grad>sketch>sketch":         sketch(sketch(grad, 40), 10),
@@ -134,7 +139,8 @@ func TestTransformsOfOneKernelStayApart(t *testing.T) {
 		return k
 	}
 	scaled := must(transform.ScaleBy(three, 3))
-	made := []kernel.Kernel[float64]{post(5), post(8), acs(6), acs(9), scaled, must(transform.Ensemble(three, nngp)), three}
+	made := []kernel.Kernel[float64]{post(5), post(8), acs(6), acs(9), scaled,
+		must(transform.Ensemble(three, nngp)), three}
 	for i, first := range made {
 		for _, second := range made[i+1:] {
 			kerneltest.Apart(t, first, second, rows, 1e-9)

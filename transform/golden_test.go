@@ -92,7 +92,8 @@ func base(t testing.TB, act, name string, model int) kernel.Kernel[float64] {
 		return kernel.NewLinear[float64](6)
 	case "nngp":
 		// The formula for ReLU, whatever the network's activation.
-		return must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: goldenNet(t, act, 0).SigmaW}))
+		return must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 6, Layers: 3,
+			SigmaW: goldenNet(t, act, 0).SigmaW}))
 	}
 	t.Fatalf("no base kernel %q", name)
 	return nil
@@ -271,10 +272,12 @@ func apply(t testing.TB, k kernel.Kernel[float64], members []kernel.Kernel[float
 	case "acs-grad":
 		k, _, err = transform.ACSGrad(t.Context(), k, train, parameters[0]*parameters[0], transform.Published)
 	case "acs-rf":
-		k, _, err = transform.ACSRandomFeatures(t.Context(), m, train, int(parameters[0]), parameters[1]*parameters[1], draws, transform.Published)
+		k, _, err = transform.ACSRandomFeatures(t.Context(), m, train, int(parameters[0]), parameters[1]*parameters[1],
+			draws, transform.Published)
 	case "acs-rf-hyper":
 		labels := golden.Vector(t, "y_train.npy")
-		k, _, err = transform.ACSRandomFeaturesHyper(t.Context(), m, train, labels, int(parameters[0]), draws, transform.Published)
+		k, _, err = transform.ACSRandomFeaturesHyper(t.Context(), m, train, labels, int(parameters[0]),
+			draws, transform.Published)
 	default:
 		t.Fatalf("no transformation %q", name)
 	}
@@ -304,7 +307,10 @@ func TestGoldenRowKernels(t *testing.T) {
 		train, pool := trainAndPool(t)
 		some := pool.Slice(0, 50)
 		tol := exact
-		if names, _ := r.steps(t); slices.ContainsFunc(names, func(n string) bool { return n == "train" || strings.HasPrefix(n, "acs") }) {
+		if names, _ := r.steps(t); slices.ContainsFunc(names, func(n string) bool {
+			return n == "train" ||
+				strings.HasPrefix(n, "acs")
+		}) {
 			tol = withNoise
 		}
 		golden.MustMatchVector(t, "diagonal", diag(t, k, pool), golden.Vector(t, folder+"/pool_diag.npy"), tol)

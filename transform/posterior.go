@@ -22,24 +22,28 @@ import (
 // after observing the rows. Like the paper, it works in feature space and returns
 // a kernel.FeatureMap if k has at most max(1024, 3·rows) features, and works in
 // kernel space otherwise.
-func Posterior(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
+func Posterior(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64],
+	sigma2 float64) (kernel.Kernel[float64], Fit, error) {
 	return posterior(ctx, "post", k, rows, sigma2, unscaled)
 }
 
 // Train returns k_{→X}: Scale on the rows, then Posterior (paper, section
 // "Gaussian Process Posterior Transformation").
-func Train(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
+func Train(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64],
+	sigma2 float64) (kernel.Kernel[float64], Fit, error) {
 	return posterior(ctx, "train", k, rows, sigma2, normalising)
 }
 
 // PosteriorFeatures is Posterior in feature space, however many features there
 // are: for callers that need features.
-func PosteriorFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
+func PosteriorFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
+	sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
 	return posteriorFeatures(ctx, "post", m, rows, sigma2, unscaled)
 }
 
 // TrainFeatures is Train in feature space, however many features there are.
-func TrainFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
+func TrainFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
+	sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
 	return posteriorFeatures(ctx, "train", m, rows, sigma2, normalising)
 }
 
@@ -50,7 +54,8 @@ type scaling func(op string, mean float64) (lambda float64, err error)
 func unscaled(string, float64) (float64, error) { return 1, nil }
 
 // posterior returns the posterior of λ²·k.
-func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.Kernel[float64], Fit, error) {
+func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64,
+	s scaling) (kernel.Kernel[float64], Fit, error) {
 	if m, ok := fewFeatures(k, rows.Rows); ok {
 		return posteriorFeatures(ctx, op, m, rows, sigma2, s)
 	}
@@ -64,7 +69,8 @@ func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows ma
 	return kernel.Compose[float64](p, kernel.NewDifference[float64](p.prior, kernel.Dot[float64]{})), fit, nil
 }
 
-func posteriorFeatures(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {
+func posteriorFeatures(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
+	sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
@@ -94,7 +100,8 @@ func fewFeatures(k kernel.Kernel[float64], rows int) (kernel.FeatureMap[float64]
 // factorise computes the Cholesky factor of λ²·gram + σ²I in a new matrix, where
 // gram is the Gram matrix of features or of a kernel on n rows. It overwrites
 // gram.
-func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int, sigma2 float64, s scaling) (matrix.Dense[float64], Fit, error) {
+func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int, sigma2 float64,
+	s scaling) (matrix.Dense[float64], Fit, error) {
 	trace := 0.0
 	for i := range gram.Rows {
 		trace += gram.At(i, i)

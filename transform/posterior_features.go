@@ -26,7 +26,8 @@ type featurePosterior struct {
 	scratch kernel.Scratch[float64]
 }
 
-func newFeaturePosterior(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*featurePosterior, Fit, error) {
+func newFeaturePosterior(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
+	sigma2 float64, s scaling) (*featurePosterior, Fit, error) {
 	gram, err := featureGram(ctx, m, rows)
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
@@ -90,7 +91,8 @@ func (p *featurePosterior) apply(ctx context.Context, dst, features, rows matrix
 }
 
 // featureGram returns ΦᵀΦ, accumulated block by block.
-func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
+func featureGram(ctx context.Context, m kernel.FeatureMap[float64],
+	rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
 	gram := matrix.New[float64](m.Dim(), m.Dim())
 	err := eachBlock(ctx, m, rows, func(_ int, features matrix.Dense[float64]) {
 		linalg.Syrk(linalg.TeamOf(ctx), gram, 1, features, linalg.Trans, 1)
@@ -100,7 +102,8 @@ func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.
 
 // eachBlock calls f for one block of rows after another, with the index of its
 // first row and its features.
-func eachBlock(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], f func(first int, features matrix.Dense[float64])) error {
+func eachBlock(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
+	f func(first int, features matrix.Dense[float64])) error {
 	var scratch kernel.Scratch[float64]
 	return kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		features, err := kernel.Borrow(ctx, m, rows.Slice(from, to), &scratch)

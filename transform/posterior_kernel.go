@@ -23,7 +23,8 @@ type kernelPosterior struct {
 	explained kernel.Scratch[float64]
 }
 
-func newKernelPosterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*kernelPosterior, Fit, error) {
+func newKernelPosterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64],
+	sigma2 float64, s scaling) (*kernelPosterior, Fit, error) {
 	e, f := kernel.Decompose(k)
 	p := &kernelPosterior{embedding: e}
 	if err := p.keepTrain(ctx, rows); err != nil {

@@ -14,12 +14,14 @@ func (s *sketch[T]) Describe(p *kernel.Program, rows kernel.Value) (kernel.Value
 	return to, s.root.describe(p, to, parts, kernel.None, false)
 }
 
-func (n plain[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+func (n plain[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value,
+	times kernel.Value, add bool) bool {
 	p.Add(kernel.Multiply{To: to, From: parts[0], By: kernel.ConstantOf(n.matrix), Factor: 1, Times: times, Add: add})
 	return true
 }
 
-func (n *expanded[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+func (n *expanded[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value,
+	times kernel.Value, add bool) bool {
 	features, ok := kernel.DescribeForm(p, n.form, parts)
 	if !ok {
 		return false
@@ -38,7 +40,8 @@ func (n sum[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Valu
 }
 
 // describe multiplies each factor by those before it.
-func (n *product[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+func (n *product[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value,
+	times kernel.Value, add bool) bool {
 	last := n.last()
 	for i, c := range n.factors[:last+1] {
 		own := parts[:c.parts]
@@ -69,7 +72,8 @@ func (p *featurePosterior) Describe(to *kernel.Program, rows kernel.Value) (kern
 
 func (p *featurePosterior) describe(to *kernel.Program, prior kernel.Value) kernel.Value {
 	after := to.New(kernel.ValueShape{Width: p.Dim(), Double: true})
-	to.Add(kernel.Multiply{To: after, From: prior, By: kernel.ConstantOf(p.lower), Transposed: true, Upper: true, Factor: p.factor, Times: kernel.None})
+	to.Add(kernel.Multiply{To: after, From: prior, By: kernel.ConstantOf(p.lower), Transposed: true, Upper: true,
+		Factor: p.factor, Times: kernel.None})
 	return after
 }
 
@@ -90,7 +94,8 @@ func (r *randomFeatures) Describe(p *kernel.Program, rows kernel.Value) (kernel.
 	}
 	shape := kernel.ValueShape{Width: r.Dim(), Double: true}
 	projections, to := p.New(shape), p.New(shape)
-	p.Add(kernel.Multiply{To: projections, From: features, By: kernel.ConstantOf(r.normals), Factor: 1, Times: kernel.None})
+	p.Add(kernel.Multiply{To: projections, From: features, By: kernel.ConstantOf(r.normals),
+		Factor: 1, Times: kernel.None})
 	l := r.log
 	p.Add(kernel.Likelihood{To: to, Projections: projections, Features: features,
 		Log: l.log / l.over, Rate: l.rate, Linear: l.linear / l.over, Offset: l.offset / l.over, Slope: l.slope / l.over})

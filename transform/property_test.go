@@ -25,7 +25,8 @@ func (h hidden) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) erro
 	return h.of.Cross(ctx, dst, a, b)
 }
 
-func posteriorOf(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit) {
+func posteriorOf(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64],
+	sigma2 float64) (kernel.Kernel[float64], transform.Fit) {
 	t.Helper()
 	after, fit, err := transform.Posterior(t.Context(), k, rows, sigma2)
 	if err != nil {
@@ -91,9 +92,12 @@ func TestFeaturesBeyondTheChoice(t *testing.T) {
 	in := func(k kernel.Kernel[float64], fit transform.Fit, err error) result { return result{k, fit, err} }
 	inFeatures := func(k kernel.FeatureMap[float64], fit transform.Fit, err error) result { return result{k, fit, err} }
 	for name, pair := range map[string][2]result{
-		"post":     {in(transform.Posterior(t.Context(), m, train, 1e-2)), inFeatures(transform.PosteriorFeatures(t.Context(), m, train, 1e-2))},
-		"train":    {in(transform.Train(t.Context(), m, train, 1e-2)), inFeatures(transform.TrainFeatures(t.Context(), m, train, 1e-2))},
-		"acs-grad": {in(transform.ACSGrad(t.Context(), m, train, 1e-2, transform.Paper)), inFeatures(transform.ACSGradFeatures(t.Context(), m, train, 1e-2, transform.Paper))},
+		"post": {in(transform.Posterior(t.Context(), m, train, 1e-2)),
+			inFeatures(transform.PosteriorFeatures(t.Context(), m, train, 1e-2))},
+		"train": {in(transform.Train(t.Context(), m, train, 1e-2)),
+			inFeatures(transform.TrainFeatures(t.Context(), m, train, 1e-2))},
+		"acs-grad": {in(transform.ACSGrad(t.Context(), m, train, 1e-2, transform.Paper)),
+			inFeatures(transform.ACSGradFeatures(t.Context(), m, train, 1e-2, transform.Paper))},
 	} {
 		chosen, forced := pair[0], pair[1]
 		if chosen.err != nil || forced.err != nil || chosen.fit.FeatureSpace || !forced.fit.FeatureSpace {
@@ -295,7 +299,8 @@ func TestSketchByDefinition(t *testing.T) {
 	train, _ := trainAndPool(t)
 	const p = 7
 	k := base(t, "relu", "grad", 0)
-	got := features[float64](t, must(transform.Sketch(k.(kernel.FeatureMap[float64]), p, transform.Seeded(3, "sketch"), transform.Paper)), train)
+	got := features[float64](t, must(transform.Sketch(k.(kernel.FeatureMap[float64]), p, transform.Seeded(3, "sketch"),
+		transform.Paper)), train)
 	in, grad := goldenNet(t, "relu", 0).Block(t.Context(), train, 0)
 	draws := transform.Seeded(3, "sketch")
 	want := matrix.New[float64](train.Rows, p)

@@ -33,11 +33,13 @@ var fits = map[string]func(k kernel.FeatureMap[float64], rows matrix.Dense[float
 		return err
 	},
 	"acs-rf": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.ACSRandomFeatures(context.Background(), k, rows, 3, 1, transform.Seeded(1, "acs"), transform.Paper)
+		_, _, err := transform.ACSRandomFeatures(context.Background(), k, rows, 3, 1,
+			transform.Seeded(1, "acs"), transform.Paper)
 		return err
 	},
 	"acs-rf-hyper": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.ACSRandomFeaturesHyper(context.Background(), k, rows, make([]float64, rows.Rows), 3, transform.Seeded(1, "acs"), transform.Paper)
+		_, _, err := transform.ACSRandomFeaturesHyper(context.Background(), k, rows, make([]float64, rows.Rows), 3,
+			transform.Seeded(1, "acs"), transform.Paper)
 		return err
 	},
 }
@@ -90,7 +92,8 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 				bad, dst := normalRows(kernel.BlockRows+9, 33), make([]float64, kernel.BlockRows+9)
 				bad.Set(kernel.BlockRows+5, column, value)
 				var row *kernel.RowError
-				if err := k.Diag(t.Context(), dst, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+5 || row.Column != column {
+				if err := k.Diag(t.Context(), dst, bad); !errors.As(err, &row) ||
+					row.Row != kernel.BlockRows+5 || row.Column != column {
 					t.Errorf("%s, %v in column %d: error %v", name, value, column, err)
 				}
 			}
@@ -101,7 +104,8 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 // A network without biases whose units are all dead.
 func TestDegenerateKernel(t *testing.T) {
 	t.Parallel()
-	dead := &kerneltest.Network[float64]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float64{make([]float64, 4), {0}}}
+	dead := &kerneltest.Network[float64]{SigmaW: 1, Activation: kerneltest.ReLU,
+		Biases: [][]float64{make([]float64, 4), {0}}}
 	w := matrix.New[float64](3, 4)
 	for i := range w.Data {
 		w.Data[i] = -1
@@ -166,16 +170,19 @@ func TestParametersOutOfRange(t *testing.T) {
 func TestMembersAndLabelsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	var width *kernel.WidthError
-	if _, err := transform.Ensemble[float64](kernel.NewLinear[float64](3), kernel.NewLinear[float64](4)); !errors.As(err, &width) {
+	if _, err := transform.Ensemble[float64](kernel.NewLinear[float64](3),
+		kernel.NewLinear[float64](4)); !errors.As(err, &width) {
 		t.Errorf("members of different width: error %v", err)
 	}
 	k, rows, draws := kernel.NewLinear[float64](3), normalRows(8, 3), transform.Seeded(1, "draws")
-	if _, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k, rows, make([]float64, 7), 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "7 labels for 8 training rows") {
+	if _, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k, rows, make([]float64, 7), 3, draws,
+		transform.Paper); err == nil || !strings.Contains(err.Error(), "7 labels for 8 training rows") {
 		t.Errorf("a label too few: error %v", err)
 	}
 	labels := make([]float64, 8)
 	labels[5] = math.Inf(-1)
-	if _, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k, rows, labels, 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "label 5 is -Inf") {
+	if _, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k, rows, labels, 3, draws,
+		transform.Paper); err == nil || !strings.Contains(err.Error(), "label 5 is -Inf") {
 		t.Errorf("an infinite label: error %v", err)
 	}
 }

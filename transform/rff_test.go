@@ -32,8 +32,10 @@ func rootMeanSquare[T matrix.Float](t *testing.T, a, b kernel.Kernel[T], rows ma
 func TestRandomFourierConverges(t *testing.T) {
 	t.Parallel()
 	rows := normalRows(40, 4)
-	matern := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.Matern52, Variance: 2, Lengths: []float64{1, 2, 0.5, math.MaxFloat64}}))
-	rbf := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.RBF, Variance: 0.5, Lengths: []float64{3, 1, 1, 1}}))
+	matern := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.Matern52, Variance: 2,
+		Lengths: []float64{1, 2, 0.5, math.MaxFloat64}}))
+	rbf := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.RBF, Variance: 0.5,
+		Lengths: []float64{3, 1, 1, 1}}))
 	laplace := must(kernel.NewLaplace[float64](4, 0.8))
 	for name, test := range map[string]struct {
 		k        kernel.Kernel[float64]
@@ -107,7 +109,8 @@ func TestLeafSketchConverges(t *testing.T) {
 		const draws = 20
 		sum := 0.0
 		for seed := range draws {
-			sum += rootMeanSquare[float64](t, must(transform.Sketch(m, p, transform.Seeded(uint64(seed), "sketch"), transform.Paper)), leaf, rows) / draws
+			sum += rootMeanSquare[float64](t, must(transform.Sketch(m, p, transform.Seeded(uint64(seed), "sketch"),
+				transform.Paper)), leaf, rows) / draws
 		}
 		return sum
 	}

@@ -18,7 +18,8 @@ import (
 // Scale returns λ²·k and the λ that it computed. The result is a
 // kernel.FeatureMap if k is one. A kernel that is zero on all training rows is a
 // *DegenerateError.
-func Scale[T matrix.Float](ctx context.Context, k kernel.Kernel[T], train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {
+func Scale[T matrix.Float](ctx context.Context, k kernel.Kernel[T],
+	train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {
 	const op = "scale"
 	if err := checkRows(op, train.Rows); err != nil {
 		return nil, 0, err

@@ -51,7 +51,8 @@ func mixed(v uint64) uint64 {
 	return v ^ v>>31
 }
 
-func (n hashed[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
+func (n hashed[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T],
+	add bool, _ int) error {
 	linalg.TeamOf(ctx).Run(dst.Rows, &hashJob[T]{n, dst, parts[0], add})
 	return nil
 }

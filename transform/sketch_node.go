@@ -29,7 +29,8 @@ type child[T matrix.Float] struct {
 // plain multiplies a part by a random matrix.
 type plain[T matrix.Float] struct{ matrix matrix.Dense[T] }
 
-func (n plain[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
+func (n plain[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T],
+	add bool, _ int) error {
 	linalg.GemmSplit(linalg.TeamOf(ctx), dst, 1, parts[0], linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
 	return nil
 }
@@ -49,7 +50,8 @@ type expanded[T matrix.Float] struct {
 	features kernel.Scratch[T]
 }
 
-func (n *expanded[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
+func (n *expanded[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T],
+	add bool, _ int) error {
 	features := n.features.Matrix(dst.Rows, n.matrix.Rows)
 	if err := n.form.Features(ctx, features, parts); err != nil {
 		return err
@@ -61,7 +63,8 @@ func (n *expanded[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense
 // sum adds up the sketches of its terms.
 type sum[T matrix.Float] struct{ terms []child[T] }
 
-func (n sum[T]) sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error {
+func (n sum[T]) sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T],
+	add bool, depth int) error {
 	for _, c := range n.terms {
 		if err := c.node.sketch(ctx, s, dst, parts, add, depth); err != nil {
 			return err
@@ -77,7 +80,8 @@ type product[T matrix.Float] struct {
 	done    hadamard[T]
 }
 
-func (n *product[T]) sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error {
+func (n *product[T]) sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T],
+	add bool, depth int) error {
 	last := n.last()
 	var left matrix.Dense[T]
 	for i, c := range n.factors[:last+1] {
@@ -115,7 +119,8 @@ func (n *product[T]) last() int {
 // multiply writes the product of left and the sketch of a factor to dst, which
 // may be left, or adds it to dst. It multiplies the sketch of a plain node while
 // it is still in the cache.
-func (n *product[T]) multiply(ctx context.Context, s *sketch[T], dst, left matrix.Dense[T], factor node[T], parts []matrix.Dense[T], add bool, depth int) error {
+func (n *product[T]) multiply(ctx context.Context, s *sketch[T], dst, left matrix.Dense[T], factor node[T],
+	parts []matrix.Dense[T], add bool, depth int) error {
 	right := s.level(depth).right.Matrix(dst.Rows, dst.Cols)
 	n.done = hadamard[T]{simd.For[T](), dst, left, right, add}
 	if simple, ok := factor.(plain[T]); ok {

@@ -47,7 +47,8 @@ func TestGoldenTheta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.MustMatch(t, "hyper", theta(t, posterior, fit, "acs/hyper/E.npy"), golden.Matrix(t, "acs/hyper/theta.npy"), 1e-10)
+	golden.MustMatch(t, "hyper", theta(t, posterior, fit, "acs/hyper/E.npy"),
+		golden.Matrix(t, "acs/hyper/theta.npy"), 1e-10)
 	noise, err := expectedNoise(t.Context(), posterior, train, golden.Vector(t, "y_train.npy"))
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,8 @@ func filesOf(base, folder string) (entries []entry, err error) {
 	return entries, err
 }
 
-// pack writes an archive, a zip file for Windows and a compressed tar file for others, in which all files are in a folder.
+// pack writes an archive, a zip file for Windows and a compressed tar file for others, in which all files are in a
+// folder.
 func pack(file string, windows bool, folder string, entries []entry, when time.Time) error {
 	if windows {
 		return create(file+".zip", func(w io.Writer) error { return packZip(w, folder, entries, when) })
@@ -103,7 +104,8 @@ func packTar(w io.Writer, folder string, entries []entry, when time.Time) error 
 		if err != nil {
 			return err
 		}
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(folder, e.name), Size: info.Size(), Mode: int64(e.mode), ModTime: when}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(folder, e.name), Size: info.Size(),
+			Mode: int64(e.mode), ModTime: when}
 		if err := errors.Join(t.WriteHeader(header), e.copyTo(t)); err != nil {
 			return err
 		}

@@ -70,7 +70,8 @@ func (r *release) components() error {
 	all = append(all, page...)
 	slices.SortFunc(all, func(a, b component) int { return strings.Compare(a.Ref, b.Ref) })
 	program := newComponent("application", "golang", "github.com/nextbatch/nextbatch", "v"+nextbatch.Version, "Apache-2.0")
-	list := bom{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{r.time, program}, Components: all, Contains: []contains{{Ref: program.Ref}}}
+	list := bom{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{r.time, program}, Components: all,
+		Contains: []contains{{Ref: program.Ref}}}
 	var notices strings.Builder
 	for _, c := range all {
 		if c.Scope == "excluded" {
@@ -178,14 +179,15 @@ func module(path, version, dir string) (component, error) {
 
 // phrases tell licences apart, by their names in SPDX.
 var phrases = map[string]*regexp.Regexp{
-	"Apache-2.0":   regexp.MustCompile(`Apache License,?\s+Version 2\.0`),
-	"MIT":          regexp.MustCompile(`Permission is hereby granted, free of charge, to any person`),
-	"BSD-3-Clause": regexp.MustCompile(`(?s)Redistribution and use in source and binary forms.*to\s+endorse\s+or\s+promote`),
-	"CC-BY-4.0":    regexp.MustCompile(`Creative Commons Attribution 4\.0 International`),
-	"FTL":          regexp.MustCompile(`The FreeType License, which`),
-	"OFL-1.1":      regexp.MustCompile(`SIL OPEN FONT LICENSE Version 1\.1`),
-	"Unlicense":    regexp.MustCompile(`This is free and unencumbered software`),
-	"blessing":     regexp.MustCompile(`SQLite Is Public Domain`),
+	"Apache-2.0": regexp.MustCompile(`Apache License,?\s+Version 2\.0`),
+	"MIT":        regexp.MustCompile(`Permission is hereby granted, free of charge, to any person`),
+	"BSD-3-Clause": regexp.MustCompile(
+		`(?s)Redistribution and use in source and binary forms.*to\s+endorse\s+or\s+promote`),
+	"CC-BY-4.0": regexp.MustCompile(`Creative Commons Attribution 4\.0 International`),
+	"FTL":       regexp.MustCompile(`The FreeType License, which`),
+	"OFL-1.1":   regexp.MustCompile(`SIL OPEN FONT LICENSE Version 1\.1`),
+	"Unlicense": regexp.MustCompile(`This is free and unencumbered software`),
+	"blessing":  regexp.MustCompile(`SQLite Is Public Domain`),
 }
 
 var bsd = regexp.MustCompile(`Redistribution and use in source and binary forms`)
@@ -205,10 +207,10 @@ func identify(text string) (ids []string) {
 
 var imported = regexp.MustCompile(`(?m) from '(@[^/']+/[^/']+|[^./'@:]+)`)
 
-// npmPackages lists what npm installs to build the page. The page contains only what its source imports; the licences of
-// these are in server/web/LICENSES.txt.
+// npmPackages lists what npm installs to build the page. The page contains only what its source imports; the licences
+// of these are in internal/server/web/LICENSES.txt.
 func npmPackages() ([]component, error) {
-	const web = "server/web"
+	const web = "internal/server/web"
 	var lock struct {
 		Packages map[string]struct {
 			Version, License, Integrity string

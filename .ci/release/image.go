@@ -15,7 +15,8 @@ import (
 func (r *release) image() error {
 	storage := filepath.Join(r.work, "storage")
 	buildah := func(args ...string) error {
-		return call("buildah", append([]string{"--storage-driver=vfs", "--root=" + storage, "--runroot=" + storage + ".run"}, args...)...)
+		return call("buildah", append([]string{"--storage-driver=vfs", "--root=" + storage, "--runroot=" +
+			storage + ".run"}, args...)...)
 	}
 	name := ""
 	for _, platform := range r.platforms {
@@ -37,14 +38,16 @@ func (r *release) image() error {
 	if name == "" {
 		return nil
 	}
-	if err := buildah("manifest", "push", "--quiet", "--all", name, "oci:"+filepath.Join(r.work, "image")+":"+nextbatch.Version); err != nil {
+	if err := buildah("manifest", "push", "--quiet", "--all", name, "oci:"+filepath.Join(r.work, "image")+":"+
+		nextbatch.Version); err != nil {
 		return err
 	}
 	entries, err := filesOf(filepath.Join(r.work, "image"), ".")
 	if err != nil {
 		return err
 	}
-	return create(filepath.Join(r.folder, named("image")+".tar"), func(w io.Writer) error { return packTar(w, "", entries, r.time) })
+	return create(filepath.Join(r.folder, named("image")+".tar"),
+		func(w io.Writer) error { return packTar(w, "", entries, r.time) })
 }
 
 // stage lays out what the image is copied from.

@@ -3,8 +3,9 @@
 //	go run ./.ci/release FOLDER linux/amd64 darwin/arm64 ...
 //
 // There are an archive of each program with its manual pages and completions, the Python package, a container image,
-// the documentation as a site, the list of what the programs are made of (SBOM), release notes and checksums. The same commit gives the same bytes
-// anywhere: every file that is packed has the time of the commit, or that of SOURCE_DATE_EPOCH.
+// the documentation as a site, the list of what the programs are made of (SBOM), release notes and checksums. The same
+// commit gives the same bytes anywhere: every file that is packed has the time of the commit, or that of
+// SOURCE_DATE_EPOCH.
 package main
 
 import (
@@ -59,7 +60,8 @@ func run(folder string, platforms []string) error {
 		name string
 		do   func() error
 	}{
-		{"time", r.clock}, {"programs", r.programs}, {"components", r.components}, {"manuals", r.manuals}, {"archives", r.archives},
+		{"time", r.clock}, {"programs", r.programs}, {"components", r.components}, {"manuals", r.manuals},
+		{"archives", r.archives},
 		{"package", r.packages}, {"image", r.image}, {"site", r.site}, {"notes", r.notes}, {"checksums", r.checksums},
 	} {
 		began := time.Now()
@@ -102,7 +104,8 @@ func (r *release) manuals() error {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}
-	for shell, name := range map[string]string{"bash": "nextbatch.bash", "zsh": "_nextbatch", "fish": "nextbatch.fish", "powershell": "nextbatch.ps1"} {
+	for shell, name := range map[string]string{"bash": "nextbatch.bash", "zsh": "_nextbatch", "fish": "nextbatch.fish",
+		"powershell": "nextbatch.ps1"} {
 		text, err := output(program, "completion", shell)
 		if err != nil {
 			return err
@@ -131,7 +134,10 @@ func (r *release) site() error {
 	if err != nil {
 		return err
 	}
-	return create(filepath.Join(r.folder, named("site.zip")), func(w io.Writer) error { return packZip(w, named(), files, r.time) })
+	return create(filepath.Join(r.folder, named("site.zip")), func(w io.Writer) error {
+		return packZip(w,
+			named(), files, r.time)
+	})
 }
 
 func (r *release) notes() error {

@@ -58,7 +58,7 @@ func (s *Store) explain(err error) error {
 // inTerms returns an error of the database as one of a store.
 func inTerms(err error) error {
 	if at := (*postgresdb.Error)(nil); errors.As(err, &at) {
-		return &campaign.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Away, Cause: err}
+		return &campaign.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Away: at.Away, Cause: err}
 	}
 	return err
 }
@@ -101,7 +101,8 @@ func newInsertion(after int64, events []campaign.Event, blobs []campaign.Blob) (
 
 func (in *insertion) into(ctx context.Context, tx pgx.Tx, id int64) error {
 	for i, body := range in.bodies {
-		_, err := tx.Exec(ctx, "INSERT INTO campaign_events VALUES ($1, $2, $3, $4)", id, in.after+1+int64(i), string(body), sum(body))
+		_, err := tx.Exec(ctx, "INSERT INTO campaign_events VALUES ($1, $2, $3, $4)", id, in.after+1+int64(i),
+			string(body), sum(body))
 		if err != nil {
 			return err
 		}
@@ -128,7 +129,8 @@ func (s *Store) Create(ctx context.Context, name string, log []campaign.Event, b
 	}
 	return s.write(ctx, func(tx pgx.Tx) error {
 		var id int64
-		err := tx.QueryRow(ctx, "INSERT INTO campaigns (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id", name).Scan(&id)
+		err := tx.QueryRow(ctx, "INSERT INTO campaigns (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id",
+			name).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return campaign.ErrExists
 		}
@@ -165,7 +167,8 @@ func orNotFound(err error) error {
 
 // Append implements campaign.Store. Those who append to one campaign take turns, by the
 // lock of its row.
-func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event, blobs []campaign.Blob) error {
+func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event,
+	blobs []campaign.Blob) error {
 	in, err := newInsertion(after, events, blobs)
 	if err != nil {
 		return err
@@ -175,7 +178,8 @@ func (s *Store) Append(ctx context.Context, name string, after int64, events []c
 		if err := tx.QueryRow(ctx, "SELECT id FROM campaigns WHERE name = $1 FOR UPDATE", name).Scan(&id); err != nil {
 			return orNotFound(err)
 		}
-		if err := tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM campaign_events WHERE campaign = $1", id).Scan(&last); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM campaign_events WHERE campaign = $1",
+			id).Scan(&last); err != nil {
 			return err
 		}
 		if last != after {
@@ -191,7 +195,9 @@ func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaig
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, "SELECT seq, body::text, crc FROM campaign_events WHERE campaign = $1 AND seq > $2 ORDER BY seq", id, after)
+	rows,
+		err := s.pool.Query(ctx,
+		"SELECT seq, body::text, crc FROM campaign_events WHERE campaign = $1 AND seq > $2 ORDER BY seq", id, after)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -222,7 +228,9 @@ func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaig
 // Blob implements campaign.Store.
 func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
 	var crc int64
-	err = s.pool.QueryRow(ctx, "SELECT data, crc FROM campaign_blobs JOIN campaigns ON campaign = id WHERE name = $1 AND key = $2", name, key).Scan(&data, &crc)
+	err = s.pool.QueryRow(ctx,
+		"SELECT data, crc FROM campaign_blobs JOIN campaigns ON campaign = id WHERE name = $1 AND key = $2",
+		name, key).Scan(&data, &crc)
 	if err != nil {
 		return nil, s.explain(orNotFound(err))
 	}
@@ -270,7 +278,9 @@ func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() e
 	if err != nil {
 		return nil, postgresdb.Ended(ctx, err)
 	}
-	conn, err := s.pool.Hold(ctx, "SELECT pg_advisory_lock(hashtextextended(current_schema() || ' ' || $1::bigint || ' ' || $2, 0))", id, purpose)
+	conn,
+		err := s.pool.Hold(ctx,
+		"SELECT pg_advisory_lock(hashtextextended(current_schema() || ' ' || $1::bigint || ' ' || $2, 0))", id, purpose)
 	if err != nil {
 		return nil, inTerms(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/campaign"
@@ -28,8 +29,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	limit(1) // SQLite takes the pages that it has for it
 	blob := campaign.Blob{Key: "k", Data: make([]byte, 1<<20)}
-	if at := (*campaign.StoreError)(nil); !errors.As(s.PutBlob(t.Context(), "c", blob), &at) || !at.Full || at.Away {
-		t.Errorf("a full disk: %+v", at)
+	err = s.PutBlob(t.Context(), "c", blob)
+	if at := (*campaign.StoreError)(nil); !errors.As(err, &at) || !errors.Is(err, syscall.ENOSPC) || at.Away {
+		t.Errorf("a full disk: %+v", err)
 	}
 	if keys, err := s.Blobs(t.Context(), "c"); err != nil || len(keys) != 0 {
 		t.Errorf("afterwards there are %v, %v", keys, err)

@@ -59,7 +59,8 @@ func (s *Store) tryLock(ctx context.Context, name, purpose, holder string) (take
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		_, err = tx.Exec("INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?)", id, purpose, holder, s.host, os.Getpid(), sqlitefile.Now())
+		_, err = tx.Exec("INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?)", id, purpose, holder, s.host,
+			os.Getpid(), sqlitefile.Now())
 		return err
 	})
 	if errors.Is(err, campaign.ErrConflict) {

@@ -102,7 +102,7 @@ func Check(ctx context.Context, path string) error { return inTerms(format.Check
 // inTerms returns an error of the file as one of a store.
 func inTerms(err error) error {
 	if at := (*sqlitefile.Error)(nil); errors.As(err, &at) {
-		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Busy, Cause: err}
+		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Away: at.Busy, Cause: err}
 	}
 	return err
 }
@@ -206,7 +206,8 @@ func (s *Store) Campaigns(ctx context.Context) (names []string, err error) {
 }
 
 // Append implements campaign.Store.
-func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event, blobs []campaign.Blob) error {
+func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event,
+	blobs []campaign.Blob) error {
 	list, err := encode(events)
 	if err != nil {
 		return err
@@ -312,7 +313,8 @@ func (s *Store) id(ctx context.Context, name string) (id int64, err error) {
 // Blob implements campaign.Store.
 func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
 	var crc int64
-	err = s.file.Row(ctx, "SELECT data, crc FROM blobs JOIN campaigns ON campaign = id WHERE name = ? AND key = ?", []any{&data, &crc}, name, key)
+	err = s.file.Row(ctx, "SELECT data, crc FROM blobs JOIN campaigns ON campaign = id WHERE name = ? AND key = ?",
+		[]any{&data, &crc}, name, key)
 	if err != nil {
 		return nil, inTerms(orNotFound(err))
 	}

@@ -45,7 +45,8 @@ func filled(t *testing.T) string {
 		t.Fatal(err)
 	}
 	blob := campaign.Blob{Key: "k", Data: bytes.Repeat([]byte("a blob of some length, "), 1000)}
-	if err := errors.Join(s.Create(t.Context(), "c", []campaign.Event{storetest.Created()}, []campaign.Blob{blob}), s.Close()); err != nil {
+	if err := errors.Join(s.Create(t.Context(), "c", []campaign.Event{storetest.Created()}, []campaign.Blob{blob}),
+		s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -201,7 +202,8 @@ func TestLongLogIsDecodedInOrder(t *testing.T) {
 		}
 	}
 	change(t, path, fmt.Sprintf("UPDATE events SET seq = seq + 7 WHERE seq = %d", len(list)))
-	if _, err := store.Events(t.Context(), "c", 0); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("event %d calls itself %d", len(list)+7, len(list))) {
+	if _, err := store.Events(t.Context(), "c", 0); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("event %d calls itself %d", len(list)+7, len(list))) {
 		t.Errorf("the error is %v", err)
 	}
 }

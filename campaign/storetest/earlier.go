@@ -24,7 +24,8 @@ func Earlier(t *testing.T, store campaign.Store) {
 	if view.Table.Rows() != 4 || view.ID(1) != "r2" || view.Label(view.Number(1))[0] != 5 {
 		t.Errorf("row 1 is %q with the label %v", view.ID(1), view.Label(view.Number(1)))
 	}
-	told, err := c.Tell(t.Context(), campaign.By{Person: "ben"}, campaign.Tell{Entries: []campaign.Entry{{ID: "r4", Values: []float64{7}}}})
+	told, err := c.Tell(t.Context(), campaign.By{Person: "ben"},
+		campaign.Tell{Entries: []campaign.Entry{{ID: "r4", Values: []float64{7}}}})
 	if err != nil || len(told.Rows) != 1 {
 		t.Errorf("told %+v %v", told, err)
 	}

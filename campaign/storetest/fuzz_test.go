@@ -57,7 +57,8 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		counts := s.Counts()
-		if counts.Open < 0 || counts.Rows != counts.Open+counts.Asked+counts.Labelled+counts.Waiting+counts.Failed+counts.Retired {
+		if counts.Open < 0 ||
+			counts.Rows != counts.Open+counts.Asked+counts.Labelled+counts.Waiting+counts.Failed+counts.Retired {
 			t.Errorf("counts are %+v", counts)
 		}
 		if waiting := s.Waiting(); int64(len(waiting)) < counts.Waiting {

@@ -77,7 +77,8 @@ func (m *Memory) Campaigns(context.Context) ([]string, error) {
 }
 
 // Append implements campaign.Store.
-func (m *Memory) Append(_ context.Context, name string, after int64, events []campaign.Event, blobs []campaign.Blob) error {
+func (m *Memory) Append(_ context.Context, name string, after int64, events []campaign.Event,
+	blobs []campaign.Blob) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(name)

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/limits"
 )
 
 // Opener opens a store. All stores that it opens show the same campaigns, as those of
@@ -26,8 +27,10 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		name string
 		run  func(*testing.T, Opener)
 	}{
-		{"Create", testCreate}, {"Append", testAppend}, {"Conflict", testConflict}, {"NotFound", testNotFound}, {"Blobs", testBlobs},
-		{"EventsComeBack", testEventsComeBack}, {"Lock", testLock}, {"LockEndsWithTheContext", testLockEnds}, {"AllAtOnce", testAllAtOnce},
+		{"Create", testCreate}, {"Append", testAppend}, {"Conflict", testConflict},
+		{"NotFound", testNotFound}, {"Blobs", testBlobs},
+		{"EventsComeBack", testEventsComeBack}, {"Lock", testLock}, {"LockEndsWithTheContext", testLockEnds},
+		{"AllAtOnce", testAllAtOnce},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, fresh(t)) })
 	}
@@ -45,7 +48,8 @@ func instant(seq int64) time.Time {
 }
 
 func event(seq int64, reason string) campaign.Event {
-	return campaign.Event{Seq: seq, Time: instant(seq), Retired: &campaign.RowList{Rows: []campaign.RowRef{{Row: seq, ID: "id"}}, Reason: reason}}
+	return campaign.Event{Seq: seq, Time: instant(seq),
+		Retired: &campaign.RowList{Rows: []campaign.RowRef{{Row: seq, ID: "id"}}, Reason: reason}}
 }
 
 func create(t *testing.T, s campaign.Store, name string) {
@@ -55,7 +59,8 @@ func create(t *testing.T, s campaign.Store, name string) {
 	}
 }
 
-func mustAppend(t *testing.T, s campaign.Store, name string, after int64, blobs []campaign.Blob, events ...campaign.Event) {
+func mustAppend(t *testing.T, s campaign.Store, name string, after int64, blobs []campaign.Blob,
+	events ...campaign.Event) {
 	t.Helper()
 	if err := s.Append(t.Context(), name, after, events, blobs); err != nil {
 		t.Fatal(err)
@@ -91,7 +96,8 @@ func testCreate(t *testing.T, open Opener) {
 	}
 	create(t, s, "zebra")
 	create(t, s, "Ärger '\"; --")
-	if err := other.Create(t.Context(), "zebra", []campaign.Event{Created()}, []campaign.Blob{{Key: "k"}}); !errors.Is(err, campaign.ErrExists) {
+	if err := other.Create(t.Context(), "zebra", []campaign.Event{Created()},
+		[]campaign.Blob{{Key: "k"}}); !errors.Is(err, campaign.ErrExists) {
 		t.Errorf("the second campaign of the same name: %v", err)
 	}
 	if _, err := s.Blob(t.Context(), "zebra", "k"); !errors.Is(err, campaign.ErrNotFound) {
@@ -117,7 +123,8 @@ func testAppend(t *testing.T, open Opener) {
 	create(t, s, "b")
 	mustAppend(t, s, "a", 1, nil, event(2, "two"), event(3, "three"))
 	mustAppend(t, open(), "a", 3, nil, event(4, "four"))
-	if got, want := text(t, log(t, open(), "a", 0)), text(t, []campaign.Event{Created(), event(2, "two"), event(3, "three"), event(4, "four")}); got != want {
+	if got, want := text(t, log(t, open(), "a", 0)), text(t, []campaign.Event{Created(), event(2, "two"),
+		event(3, "three"), event(4, "four")}); got != want {
 		t.Errorf("the log is\n%s, want\n%s", got, want)
 	}
 	if got := log(t, s, "a", 3); len(got) != 1 || got[0].Seq != 4 {
@@ -139,12 +146,14 @@ func testConflict(t *testing.T, open Opener) {
 		if after == 2 {
 			continue
 		}
-		err := open().Append(t.Context(), "c", after, []campaign.Event{event(after+1, "theirs")}, []campaign.Blob{{Key: "k", Data: []byte("new")}})
+		err := open().Append(t.Context(), "c", after, []campaign.Event{event(after+1, "theirs")},
+			[]campaign.Blob{{Key: "k", Data: []byte("new")}})
 		if !errors.Is(err, campaign.ErrConflict) {
 			t.Errorf("appending after event %d of 2: %v", after, err)
 		}
 	}
-	if err := s.Append(t.Context(), "c", 2, []campaign.Event{event(4, "a gap")}, nil); err == nil || errors.Is(err, campaign.ErrConflict) {
+	if err := s.Append(t.Context(), "c", 2, []campaign.Event{event(4, "a gap")}, nil); err == nil ||
+		errors.Is(err, campaign.ErrConflict) {
 		t.Errorf("an event with the wrong number: %v", err)
 	}
 	if err := s.Append(t.Context(), "c", 2, []campaign.Event{event(3, "right"), {Seq: 4}}, nil); err == nil {
@@ -181,7 +190,8 @@ func testBlobs(t *testing.T, open Opener) {
 	for i := range big {
 		big[i] = byte(i * i >> 7)
 	}
-	if err := s.Create(t.Context(), "c", []campaign.Event{Created()}, []campaign.Blob{{Key: "big", Data: big}, {Key: "empty", Data: []byte{}}}); err != nil {
+	if err := s.Create(t.Context(), "c", []campaign.Event{Created()},
+		[]campaign.Blob{{Key: "big", Data: big}, {Key: "empty", Data: []byte{}}}); err != nil {
 		t.Fatal(err)
 	}
 	create(t, s, "d")
@@ -211,15 +221,19 @@ func testEventsComeBack(t *testing.T, open Opener) {
 	s := open()
 	end, row := instant(99), campaign.RowRef{Row: 1, ID: "a \x00 null, \u2028 and 'quotes'"}
 	created := Created()
-	created.Created.Settings = campaign.Settings{Spec: "lcmd-tp:grad>sketch(512)", Audit: new(0.25), Lease: campaign.Duration(time.Hour), Choices: nextbatch.Choices{Seed: 1<<64 - 1}, Limits: nextbatch.Limits{CostColumn: "x", Budget: new(0.1)}}
+	created.Created.Settings = campaign.Settings{Spec: "lcmd-tp:grad>sketch(512)", Audit: new(0.25),
+		Lease: campaign.Duration(time.Hour), Choices: fitted.Choices{Seed: 1<<64 - 1},
+		Limits: limits.Limits{CostColumn: "x", Budget: new(0.1)}}
 	list := []campaign.Event{
 		created,
 		{Added: &campaign.Added{First: 0, Blocks: []campaign.Block{{Rows: 5, Blob: "rows"}}}},
-		{Asked: &campaign.Asked{Ask: 1, LeaseEnd: &end, Spec: "random", Seed: 1 << 52, Result: "ask-1", Rows: []campaign.AskedRow{
-			{RowRef: row, Audit: true, Predictions: []nextbatch.Prediction{{Value: 1e-300, Low: new(nextbatch.Float(-1.5)), High: new(nextbatch.Float(0.1))}}},
-		}}},
-		{Told: &campaign.Told{Labels: []campaign.Label{{RowRef: row, Values: []nextbatch.Float{0.1 + 0.2}}}}},
-		{Corrected: &campaign.Told{Labels: []campaign.Label{{RowRef: row, Values: []nextbatch.Float{5e-324}}}}},
+		{Asked: &campaign.Asked{Ask: 1, LeaseEnd: &end, Spec: "random", Seed: 1 << 52, Result: "ask-1",
+			Rows: []campaign.AskedRow{
+				{RowRef: row, Audit: true, Predictions: []fitted.Prediction{{Value: 1e-300, Low: new(fitted.Float(-1.5)),
+					High: new(fitted.Float(0.1))}}},
+			}}},
+		{Told: &campaign.Told{Labels: []campaign.Label{{RowRef: row, Values: []fitted.Float{0.1 + 0.2}}}}},
+		{Corrected: &campaign.Told{Labels: []campaign.Label{{RowRef: row, Values: []fitted.Float{5e-324}}}}},
 		{Failed: &campaign.Failed{Rows: []campaign.RowRef{row}, Reason: "broke", Again: true}},
 		{Returned: &campaign.RowList{Rows: []campaign.RowRef{row}}},
 		{Retired: &campaign.RowList{Rows: []campaign.RowRef{row}, Reason: "gone"}},
@@ -227,7 +241,8 @@ func testEventsComeBack(t *testing.T, open Opener) {
 		{Undone: &campaign.Undone{Seq: 3, Reason: "a mistake"}},
 	}
 	for i := range list {
-		list[i].Seq, list[i].Time, list[i].Person, list[i].Request = int64(i+1), instant(int64(i+1)), "Zoë", fmt.Sprint("request ", i)
+		list[i].Seq, list[i].Time, list[i].Person, list[i].Request = int64(i+1), instant(int64(i+1)), "Zoë",
+			fmt.Sprint("request ", i)
 		list[i].Digest = fmt.Sprint("digest ", i)
 	}
 	if err := s.Create(t.Context(), "c", list[:1], nil); err != nil {
@@ -336,7 +351,8 @@ func appendSomewhere(s campaign.Store, reason string) error {
 			return err
 		}
 		after := int64(len(list))
-		err = s.Append(context.Background(), "c", after, []campaign.Event{event(after+1, reason)}, []campaign.Blob{{Key: reason, Data: []byte(reason)}})
+		err = s.Append(context.Background(), "c", after, []campaign.Event{event(after+1, reason)},
+			[]campaign.Blob{{Key: reason, Data: []byte(reason)}})
 		if !errors.Is(err, campaign.ErrConflict) {
 			return err
 		}

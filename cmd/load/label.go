@@ -27,7 +27,8 @@ type labelling struct {
 // label makes many people ask and tell, and checks the result.
 func (o options) label(ctx context.Context, s *service, out io.Writer) error {
 	rows := max(2000, 400*o.labellers)
-	if _, err := s.do(ctx, s.owner, "POST", "/v1/campaigns?name=label&target=y&id=name", "text/csv", table(rows), ""); err != nil {
+	if _, err := s.do(ctx, s.owner, "POST", "/v1/campaigns?name=label&target=y&id=name", "text/csv",
+		table(rows), ""); err != nil {
 		return err
 	}
 	const fast = `{"network":{"architecture":{"hidden":[8]},"training":{"epochs":4}},"seed":1,"spec":"random"}`
@@ -68,7 +69,8 @@ func (o options) label(ctx context.Context, s *service, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d people: %d asks, %d rows handed out, none twice; %d labels acknowledged, %d lost; the service was killed %d times\n",
+	fmt.Fprintf(out,
+		"%d people: %d asks, %d rows handed out, none twice; %d labels acknowledged, %d lost; the service was killed %d times\n",
 		o.labellers, l.asks.Load(), len(l.owner), len(l.told), lost, killed)
 	if lost > 0 {
 		return fmt.Errorf("%d labels are lost", lost)
@@ -129,7 +131,8 @@ func (l *labelling) work(ctx, working context.Context, i int, token string) erro
 			value := float64(i) + float64(n)/1024
 			body := fmt.Sprintf(`{"accept":true,"rows":[{"id":%q,"values":{"y":%v}}]}`, row.ID, value)
 			if _, err := l.again(ctx, func() ([]byte, error) {
-				return l.do(ctx, token, "POST", "/v1/campaigns/label/tells", "application/json", body, fmt.Sprintf("%s-%d", key, at))
+				return l.do(ctx, token, "POST", "/v1/campaigns/label/tells", "application/json", body,
+					fmt.Sprintf("%s-%d", key, at))
 			}); err != nil {
 				return fmt.Errorf("tell: %w", err)
 			}
@@ -174,7 +177,8 @@ func (l *labelling) again(ctx context.Context, do func() ([]byte, error)) ([]byt
 
 // check compares the labels of the campaign with those that were acknowledged.
 func (l *labelling) check(ctx context.Context) (lost int, err error) {
-	raw, err := l.do(ctx, l.service.owner, "GET", "/v1/campaigns/label/rows/export?status=labelled&format=jsonl", "", "", "")
+	raw,
+		err := l.do(ctx, l.service.owner, "GET", "/v1/campaigns/label/rows/export?status=labelled&format=jsonl", "", "", "")
 	if err != nil {
 		return 0, err
 	}

@@ -1,7 +1,8 @@
 // Command load puts a service under load, from a process of its own, with tokens: `make
 // load`. It measures how fast status and rows are while a selection runs, and how fast status
 // and tell are without and with a greedy client; lets many people ask and tell at once, and
-// can kill the service again and again while they do. At the end it checks that no row was handed out twice and no label that was acknowledged is lost.
+// can kill the service again and again while they do. At the end it checks that no row was handed out twice and no
+// label that was acknowledged is lost.
 package main
 
 import (
@@ -86,10 +87,12 @@ func table(rows int) string {
 
 // read measures status and rows while selections run.
 func (o options) read(ctx context.Context, s *service, out io.Writer) error {
-	if _, err := s.do(ctx, s.owner, "POST", "/v1/campaigns?name=read&target=y&id=name", "text/csv", table(o.rows), ""); err != nil {
+	if _, err := s.do(ctx, s.owner, "POST", "/v1/campaigns?name=read&target=y&id=name", "text/csv",
+		table(o.rows), ""); err != nil {
 		return err
 	}
-	if _, err := s.do(ctx, s.owner, "GET", "/v1/campaigns/read/rows?limit=1", "", "", ""); err != nil { // reads the rows for the first time
+	// reads the rows for the first time
+	if _, err := s.do(ctx, s.owner, "GET", "/v1/campaigns/read/rows?limit=1", "", "", ""); err != nil {
 		return err
 	}
 	limited, cancel := context.WithCancel(ctx)
@@ -120,7 +123,8 @@ func (o options) read(ctx context.Context, s *service, out io.Writer) error {
 	if err := <-selecting; err != nil {
 		return fmt.Errorf("the selection beside: %w", err)
 	}
-	fmt.Fprintf(out, "status and rows of %d, %d requests a second for %v, %d selections beside: median %v, 99 %% within %v, all within %v\n",
+	fmt.Fprintf(out,
+		"status and rows of %d, %d requests a second for %v, %d selections beside: median %v, 99 %% within %v, all within %v\n",
 		o.rows, o.rate, o.lasts, selections, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1))
 	return nil
 }

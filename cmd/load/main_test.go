@@ -29,7 +29,8 @@ func TestLoad(t *testing.T) {
 	if err := o.run(context.Background(), t.TempDir(), &out); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); !strings.Contains(text, "none twice") || !strings.Contains(text, " 0 lost") || strings.Contains(text, " 0 labels") {
+	if text := out.String(); !strings.Contains(text, "none twice") || !strings.Contains(text, " 0 lost") ||
+		strings.Contains(text, " 0 labels") {
 		t.Errorf("%s", text)
 	}
 	for _, line := range []string{

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nextbatch/nextbatch/wire"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // service is a service in a process of its own.

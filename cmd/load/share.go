@@ -85,9 +85,11 @@ func (o options) share(ctx context.Context, s *service, out io.Writer) error {
 		lasted[with] += took
 	}
 	for with, who := range []string{"alone", fmt.Sprintf("beside one who wants %d predictions at a time", greedyJobs)} {
-		fmt.Fprintf(out, "%d people, %s: status %s; tell %s\n", readers+tellers, who, status[with].text(lasted[with]), tell[with].text(lasted[with]))
+		fmt.Fprintf(out, "%d people, %s: status %s; tell %s\n", readers+tellers, who, status[with].text(lasted[with]),
+			tell[with].text(lasted[with]))
 	}
-	fmt.Fprintf(out, "the greedy client got %d predictions of %d rows, and %d refusals\n", h.made.Load(), h.rows, h.refused.Load())
+	fmt.Fprintf(out, "the greedy client got %d predictions of %d rows, and %d refusals\n", h.made.Load(),
+		h.rows, h.refused.Load())
 	return nil
 }
 
@@ -100,7 +102,8 @@ func (h *sharing) create(ctx context.Context) error {
 		if i > 0 {
 			name = fmt.Sprintf("greedy-%d", i)
 		}
-		if _, err := h.do(ctx, h.owner, "POST", "/v1/campaigns?target=y&id=name&name="+name, "text/csv", rows, ""); err != nil {
+		if _, err := h.do(ctx, h.owner, "POST", "/v1/campaigns?target=y&id=name&name="+name, "text/csv",
+			rows, ""); err != nil {
 			return err
 		}
 		h.wanted = append(h.wanted, name)
@@ -109,7 +112,8 @@ func (h *sharing) create(ctx context.Context) error {
 }
 
 // turn lets people work for a while. Jobs of the greedy client that are left are cancelled.
-func (h *sharing) turn(ctx context.Context, lasts time.Duration, greedy bool, status, tell *answers) (lasted time.Duration, err error) {
+func (h *sharing) turn(ctx context.Context, lasts time.Duration, greedy bool, status,
+	tell *answers) (lasted time.Duration, err error) {
 	working, stop := context.WithTimeout(ctx, lasts)
 	defer stop()
 	var wait, wanting sync.WaitGroup

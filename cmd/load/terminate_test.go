@@ -97,7 +97,8 @@ func TestTerminate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := idsOf(t, must(s.do(ctx, s.owner, "GET", "/v1/campaigns/stopped/asks/1", "", "", ""))),
-		idsOf(t, must(s.do(ctx, s.owner, "GET", "/v1/campaigns/undisturbed/asks/1", "", "", ""))); len(got) != 8 || !reflect.DeepEqual(got, want) {
+		idsOf(t, must(s.do(ctx, s.owner, "GET", "/v1/campaigns/undisturbed/asks/1", "", "", ""))); len(got) != 8 ||
+		!reflect.DeepEqual(got, want) {
 		t.Errorf("the job handed out %v, without the interruption %v", got, want)
 	}
 	labels := string(must(s.do(ctx, s.owner, "GET", "/v1/campaigns/told/rows/export?status=labelled", "", "", "")))

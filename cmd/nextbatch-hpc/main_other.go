@@ -9,6 +9,7 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "nextbatch-hpc runs on Linux on amd64 and arm64 only; nextbatch is the same program without GPUs")
+	fmt.Fprintln(os.Stderr,
+		"nextbatch-hpc runs on Linux on amd64 and arm64 only; nextbatch is the same program without GPUs")
 	os.Exit(1)
 }

@@ -73,7 +73,8 @@ func over(launcher string, ranks int, args ...string) *exec.Cmd {
 		}
 		c = exec.Command(launcher, append(append(start, program), append(args, "--mpi")...)...)
 	}
-	c.Env = append(os.Environ(), asCommand+"=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
+	c.Env = append(os.Environ(), asCommand+"=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"OMPI_MCA_rmaps_base_oversubscribe=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return c
 }
@@ -120,7 +121,8 @@ func features(t *testing.T) (train, whole, parts string) {
 	for i := range len(cuts) - 1 {
 		save(t, filepath.Join(dir, fmt.Sprintf("part-%d.npy", i)), pool.Slice(cuts[i], cuts[i+1]))
 	}
-	return save(t, filepath.Join(dir, "train.npy"), normal(2, 40, 6)), save(t, filepath.Join(dir, "whole.npy"), pool), filepath.Join(dir, "part-*.npy")
+	return save(t, filepath.Join(dir, "train.npy"), normal(2, 40, 6)), save(t, filepath.Join(dir, "whole.npy"), pool),
+		filepath.Join(dir, "part-*.npy")
 }
 
 // TestRanksWriteTheSameBatch compares the files that one process and several write.
@@ -131,7 +133,8 @@ func TestRanksWriteTheSameBatch(t *testing.T) {
 	list := launchers(t)
 	train, whole, parts := features(t)
 	one, many := filepath.Join(t.TempDir(), "one.csv"), filepath.Join(t.TempDir(), "many.csv")
-	for i, method := range []string{"lcmd-tp:features", "bait-f-p:features>train", "maxdist-tp:features", "kmeanspp-tp:features",
+	for i, method := range []string{"lcmd-tp:features", "bait-f-p:features>train", "maxdist-tp:features",
+		"kmeanspp-tp:features",
 		"maxdet-p:features>train", "frankwolfe-p:features>train", "random", "lcmd-p:features"} {
 		args := []string{"select", "--train-features", train, "-n", "12", "--method", method}
 		run(t, over("", 0, append(args, "--pool-features", whole, "-o", one)...))
@@ -169,7 +172,8 @@ func TestRanksTrainTheSame(t *testing.T) {
 	if err := os.WriteFile(table, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"select", table, "--target", "y", "-n", "8", "--hidden", "16,16", "--epochs", "8", "--method", "lcmd-tp:grad>sketch(32)"}
+	args := []string{"select", table, "--target", "y", "-n", "8", "--hidden", "16,16", "--epochs", "8", "--method",
+		"lcmd-tp:grad>sketch(32)"}
 	run(t, over("", 0, append(args, "-o", filepath.Join(dir, "one.csv"))...))
 	run(t, over(launcher, 2, append(args, "-o", filepath.Join(dir, "many.csv"))...))
 	if !bytes.Equal(contents(t, filepath.Join(dir, "one.csv")), contents(t, filepath.Join(dir, "many.csv"))) {
@@ -182,11 +186,13 @@ func TestRanksFailTogether(t *testing.T) {
 	launcher := launchers(t)[0]
 	train, _, parts := features(t)
 	save(t, strings.Replace(parts, "*", "9", 1), normal(4, 10, 7))
-	text, err := over(launcher, 3, "select", "--train-features", train, "--pool-features", parts, "-n", "12").CombinedOutput()
+	text, err := over(launcher, 3, "select", "--train-features", train, "--pool-features", parts,
+		"-n", "12").CombinedOutput()
 	if want := "it has 7 columns, but"; err == nil || strings.Count(string(text), want) != 1 {
 		t.Errorf("%v, want one line with %q:\n%s", err, want, text)
 	}
-	text, err = over(launcher, 7, "select", "--train-features", train, "--pool-features", strings.Replace(parts, "*", "[01]", 1), "-n", "12").CombinedOutput()
+	text, err = over(launcher, 7, "select", "--train-features", train, "--pool-features",
+		strings.Replace(parts, "*", "[01]", 1), "-n", "12").CombinedOutput()
 	if want := "use at most 2 ranks"; err == nil || strings.Count(string(text), want) != 1 {
 		t.Errorf("%v, want one line with %q:\n%s", err, want, text)
 	}
@@ -204,10 +210,12 @@ func TestRanksEndAtARow(t *testing.T) {
 	save(t, filepath.Join(dir, "part-0.npy"), pool.Slice(0, 100))
 	last := save(t, filepath.Join(dir, "part-1.npy"), pool.Slice(100, pool.Rows))
 	train := save(t, filepath.Join(dir, "train.npy"), normal(2, 40, 40))
-	c := over(launcher, 2, "select", "--train-features", train, "--pool-features", filepath.Join(dir, "part-*.npy"), "-n", "4", "--method", "lcmd-tp:features>sketch(64)")
+	c := over(launcher, 2, "select", "--train-features", train, "--pool-features", filepath.Join(dir, "part-*.npy"), "-n",
+		"4", "--method", "lcmd-tp:features>sketch(64)")
 	text, err := ends(t, c)
 	row := fmt.Sprintf("(row %d is row %d of %s)", selection.Block+5, selection.Block-95, last)
-	if err == nil || strings.Count(text, row) != 1 || !strings.Contains(text, "rank 1: lcmd-tp:features>sketch(64): pool: row ") {
+	if err == nil || strings.Count(text, row) != 1 || !strings.Contains(text,
+		"rank 1: lcmd-tp:features>sketch(64): pool: row ") {
 		t.Errorf("%v, want one line with %q:\n%s", err, row, text)
 	}
 }
@@ -257,7 +265,8 @@ func TestLostRank(t *testing.T) {
 	}
 	run(t, exec.Command("kill", "-9", ranks[1]))
 	err := <-ended
-	if text := strings.ToLower(log.String()); err == nil || !strings.Contains(text, "signal 9") && !strings.Contains(text, "killed") && !strings.Contains(text, "the ranks lost each other") {
+	if text := strings.ToLower(log.String()); err == nil || !strings.Contains(text, "signal 9") &&
+		!strings.Contains(text, "killed") && !strings.Contains(text, "the ranks lost each other") {
 		t.Errorf("without one of its ranks it ends with %v, and does not say that one was lost: %s", err, text)
 	}
 	if _, err := os.Stat(out); err == nil {
@@ -279,7 +288,8 @@ func TestLostRank(t *testing.T) {
 func TestRank0ReadsTheCheckpoint(t *testing.T) {
 	launcher := launchers(t)[0]
 	train, _, parts := features(t)
-	args := []string{"select", "--train-features", train, "--pool-features", parts, "-n", "9", "--checkpoint", "kept.jsonl"}
+	args := []string{"select", "--train-features", train, "--pool-features", parts, "-n", "9",
+		"--checkpoint", "kept.jsonl"}
 	whole, full := filepath.Join(t.TempDir(), "whole.csv"), filepath.Join(t.TempDir(), "full.csv")
 	home, away := t.TempDir(), t.TempDir()
 	inHome := func(c *exec.Cmd) *exec.Cmd {
@@ -290,7 +300,8 @@ func TestRank0ReadsTheCheckpoint(t *testing.T) {
 	if err := os.Symlink("/dev/full", full); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := inHome(over(launcher, 2, append(args, "-o", full)...)).CombinedOutput(); err == nil || !strings.Contains(string(text), "no space left") {
+	if text, err := inHome(over(launcher, 2, append(args, "-o", full)...)).CombinedOutput(); err == nil ||
+		!strings.Contains(string(text), "no space left") {
 		t.Fatalf("%v: %s", err, text)
 	}
 	kept := filepath.Join(home, "kept.jsonl")

@@ -41,7 +41,8 @@ func TestDistIsStatic(t *testing.T) {
 		path := filepath.Join(dir, "nextbatch-"+name)
 		mustBeStatic(t, path, machine)
 		sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-		if err != nil || !strings.Contains(string(sums), "nextbatch-"+name) || !strings.Contains(string(sums), "nextbatch-hpc-"+name) {
+		if err != nil || !strings.Contains(string(sums), "nextbatch-"+name) ||
+			!strings.Contains(string(sums), "nextbatch-hpc-"+name) {
 			t.Errorf("%v, checksums %q", err, sums)
 		}
 		if platform != runtime.GOOS+"/"+runtime.GOARCH {

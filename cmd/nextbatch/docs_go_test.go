@@ -58,7 +58,8 @@ func TestGoExamplesAreChecked(t *testing.T) {
 	if len(faults) != 1 || !strings.Contains(faults[0], "unknown field Measurements") {
 		t.Errorf("%q", faults)
 	}
-	for _, formula := range []string{"v = b*v + (1-b)*g\n", "lcmd-tp:grad>sketch(512)\n", "at most 500000 rows are kept\n"} {
+	for _, formula := range []string{"v = b*v + (1-b)*g\n", "lcmd-tp:grad>sketch(512)\n",
+		"at most 500000 rows are kept\n"} {
 		if file := asFile(formula, packages); file != "" {
 			t.Errorf("%q counts as code", formula)
 		}
@@ -75,7 +76,8 @@ func goSources(t *testing.T) (packages map[string]string, snippets map[string][]
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" || name == "gen"):
+		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" ||
+			name == "node_modules" || name == "gen"):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -202,4 +204,64 @@ func faultsOf(t *testing.T, files map[string]string) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// TestDocsGoNames: what pages call `package.Name` is there, in Go or, of nextbatch, in Python.
+func TestDocsGoNames(t *testing.T) {
+	declared := goNames(t)
+	python, err := os.ReadFile(filepath.Join(root, "python", "src", "nextbatch", "__init__.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for path, text := range pages(t) {
+		for _, m := range regexp.MustCompile("`\\*?([a-z]+)\\.([A-Z]\\w*)(?:\\.\\w+)?`").FindAllStringSubmatch(text, -1) {
+			first, name := m[1], m[2]
+			if declared[first] == nil || first == "nextbatch" && strings.Contains(string(python), `"`+name+`"`) {
+				continue
+			}
+			count++
+			if !declared[first][name] {
+				t.Errorf("%s: there is no %s.%s", path, first, name)
+			}
+		}
+	}
+	if count < 15 {
+		t.Errorf("only %d names were found", count)
+	}
+}
+
+// goNames returns the names that our packages declare, by package.
+func goNames(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	names := map[string]map[string]bool{}
+	for _, path := range sourceFiles(t) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := names[file.Name.Name]
+		if in == nil {
+			in = map[string]bool{}
+			names[file.Name.Name] = in
+		}
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				in[decl.Name.Name] = in[decl.Name.Name] || decl.Recv == nil
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						in[spec.Name.Name] = true
+					case *ast.ValueSpec:
+						for _, name := range spec.Names {
+							in[name.Name] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	return names
 }

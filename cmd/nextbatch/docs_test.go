@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
@@ -123,7 +125,8 @@ func fillIn(t *testing.T, path string) {
 func checkFlags(t *testing.T, fields []string) {
 	t.Helper()
 	name := []string{fields[1]}
-	if len(fields) > 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(fields[2]) && slices.Contains([]string{"bench", "data", "campaign", "token"}, fields[1]) {
+	if len(fields) > 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(fields[2]) &&
+		slices.Contains([]string{"bench", "data", "campaign", "token"}, fields[1]) {
 		name = append(name, fields[2])
 	}
 	help, err := nextbatch(append(name, "--help")...).Output()
@@ -145,7 +148,8 @@ func docsFolder(t *testing.T) string {
 	whole := docsTable(t, 400, func(row int) bool { return row%7 == 0 })
 	for name, table := range map[string]*dataset.Table{
 		"table.csv": whole, "next-year.csv": docsTable(t, 50, func(int) bool { return false }),
-		"labelled.csv": docsTable(t, 60, func(int) bool { return true }), "test.csv": docsTable(t, 60, func(int) bool { return true }),
+		"labelled.csv":   docsTable(t, 60, func(int) bool { return true }),
+		"test.csv":       docsTable(t, 60, func(int) bool { return true }),
 		"candidates.csv": without(t, docsTable(t, 200, func(int) bool { return false }), "y"),
 	} {
 		save(t, filepath.Join(dir, name), table)
@@ -204,7 +208,8 @@ func withDrawn(t *testing.T, table *dataset.Table) *dataset.Table {
 func docsTable(t *testing.T, rows int, labelled func(row int) bool) *dataset.Table {
 	t.Helper()
 	name, material, site := dataset.NewText("name"), dataset.NewText("material"), dataset.NewText("site")
-	temperature, pressure, hours, y := dataset.NewNumeric("temperature"), dataset.NewNumeric("pressure"), dataset.NewNumeric("hours"), dataset.NewNumeric("y")
+	temperature, pressure, hours, y := dataset.NewNumeric("temperature"), dataset.NewNumeric("pressure"),
+		dataset.NewNumeric("hours"), dataset.NewNumeric("y")
 	for i := range rows {
 		a, b := math.Sin(float64(i)), math.Cos(float64(3*i))
 		name.Append([]byte("s" + strconv.Itoa(1000 + i)[1:]))
@@ -309,7 +314,8 @@ import missing_not
 """
 `
 	got, err := missingModules("python3", t.TempDir(), block)
-	if want := strings.Fields("missing_a missing_b missing_c missing_d missing_e missing_f"); err != nil || !slices.Equal(got, want) {
+	if want := strings.Fields("missing_a missing_b missing_c missing_d missing_e missing_f"); err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 	if got, err := missingModules("python3", t.TempDir(), "import missing_a\nfrom import\n"); err != nil || len(got) > 0 {
@@ -335,50 +341,34 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
-// TestDocsWarnings: docs/warnings.md has the words of every warning in the code.
+// TestDocsWarnings: docs/messages.md has the words of every warning in the code.
 func TestDocsWarnings(t *testing.T) {
-	text := pages(t)[filepath.Join(root, "docs", "warnings.md")]
+	text := strings.Join(strings.Fields(messagesPage(t)), " ")
 	count := 0
-	for _, dir := range []string{".", "tables", "compose", "selection", filepath.Join("selection", "internal", "space"), "spec", "transform", filepath.Join("cmd", "nextbatch", "cli")} {
-		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			for _, words := range warningsIn(t, file) {
-				count++
-				if !strings.Contains(text, words) {
-					t.Errorf("%s: docs/warnings.md does not explain %q", file, words)
-				}
+	for _, file := range sourceFiles(t) {
+		for _, words := range warningsIn(t, file) {
+			count++
+			if !strings.Contains(text, words) {
+				t.Errorf("%s: docs/messages.md does not explain %q", file, words)
 			}
 		}
 	}
-	if count < 12 {
+	if count < 50 {
 		t.Errorf("only %d warnings were found in the code", count)
 	}
 }
 
-// TestDocsTroubleshooting: the page quotes messages of the program. Where … stands for a
+// TestDocsErrors: docs/messages.md quotes errors of the program. Where … stands for a
 // name or a number, the parts around it are in the code.
-func TestDocsTroubleshooting(t *testing.T) {
-	text := pages(t)[filepath.Join(root, "docs", "troubleshooting.md")]
+func TestDocsErrors(t *testing.T) {
+	_, text, _ := strings.Cut(messagesPage(t), "\n## Errors\n")
+	text, _, _ = strings.Cut(text, "\n## ")
 	var code strings.Builder
-	for _, dir := range []string{".", "tables", "compose", "dataset", filepath.Join("dataset", "source"), filepath.Join("internal", "rowfile"), filepath.Join("internal", "postgresdb"), "conformal", "network", "learner", "selection", filepath.Join("selection", "place"), filepath.Join("selection", "internal", "space"), "spec", filepath.Join("device", "cuda"), filepath.Join("cmd", "nextbatch", "cli")} {
-		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if !strings.HasSuffix(file, "_test.go") {
-				code.WriteString(strings.Join(literals(t, file), "\n"))
-			}
-		}
+	for _, file := range sourceFiles(t) {
+		code.WriteString(strings.Join(literals(t, file), "\n"))
 	}
-	quoted := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(text, -1)
-	if len(quoted) < 20 {
+	quoted := regexp.MustCompile("(?m)^- `([^`]+)`").FindAllStringSubmatch(text, -1)
+	if len(quoted) < 40 {
 		t.Errorf("only %d messages are quoted", len(quoted))
 	}
 	for _, m := range quoted {
@@ -388,6 +378,107 @@ func TestDocsTroubleshooting(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDocsMeasurements: the commands of docs/maintaining.md name tests, benchmarks and flags that exist.
+func TestDocsMeasurements(t *testing.T) {
+	text := pages(t)[filepath.Join(root, "docs", "maintaining.md")]
+	commands := regexp.MustCompile("go test (\\S+) ([^`;]*)").FindAllStringSubmatch(text, -1)
+	if len(commands) < 10 {
+		t.Fatalf("only %d commands were found", len(commands))
+	}
+	for _, m := range commands {
+		code := testsOf(t, m[1])
+		fields := strings.Fields(strings.NewReplacer("'", "", `\|`, "|", "Test", "", "Benchmark", "").Replace(m[2]))
+		for i, field := range fields {
+			wanted := ""
+			switch {
+			case i > 0 && slices.Contains([]string{"-run", "-bench"}, fields[i-1]) && field != "XXX":
+				wanted = `func (Test|Benchmark)\w*(` + strings.Trim(field, "^$") + `)`
+			case regexp.MustCompile(`^-\w+-\w+$`).MatchString(field): // those of the packages, such as -record-dir
+				wanted = `flag\.\w+\("` + field[1:] + `"`
+			}
+			if !regexp.MustCompile(wanted).MatchString(code) {
+				t.Errorf("%s: the tests have no %s", m[0], field)
+			}
+		}
+	}
+}
+
+// testsOf returns the text of a package's tests.
+func testsOf(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %d files", dir, err, len(files))
+	}
+	var code strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(text)
+	}
+	return code.String()
+}
+
+// TestDocsColumns: no line of prose has more than 120 columns, so that changes of a page can be compared.
+func TestDocsColumns(t *testing.T) {
+	texts := pages(t)
+	recipes, err := filepath.Glob(filepath.Join(root, "docs", "recipes", "*.md"))
+	if err != nil || len(recipes) == 0 {
+		t.Fatalf("%v, %d recipes", err, len(recipes))
+	}
+	for _, name := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		recipes = append(recipes, filepath.Join(root, name))
+	}
+	for _, path := range recipes {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(text)
+	}
+	for path, text := range texts {
+		code := false
+		for i, line := range strings.Split(text, "\n") {
+			if strings.HasPrefix(line, "```") {
+				code = !code
+			}
+			apart := code || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "![") ||
+				strings.HasPrefix(strings.TrimSpace(line), "<")
+			if columns := utf8.RuneCountInString(line); columns > 120 && !apart {
+				t.Errorf("%s:%d: %d columns", path, i+1, columns)
+			}
+		}
+	}
+}
+
+// messagesPage returns the text of docs/messages.md.
+func messagesPage(t *testing.T) string {
+	t.Helper()
+	return pages(t)[filepath.Join(root, "docs", "messages.md")]
+}
+
+// sourceFiles returns the Go files of all packages, without tests.
+func sourceFiles(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules"):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil || len(paths) < 100 {
+		t.Fatalf("%v, %d files", err, len(paths))
+	}
+	return paths
 }
 
 // literals returns the strings in a Go file, with every name and number that a format
@@ -463,7 +554,8 @@ func warns(call *ast.CallExpr) bool {
 
 // TestDocsSpecs: what looks like a spec is one.
 func TestDocsSpecs(t *testing.T) {
-	written := regexp.MustCompile("`([a-z-]+:\\(?(?:linear|nngp|ntk|laplace|rbf|matern|ll|grad|leaf|predictions|features)\\b[^` ]*)`")
+	written := regexp.MustCompile(
+		"`([a-z-]+:\\(?(?:linear|nngp|ntk|laplace|rbf|matern|ll|grad|leaf|predictions|features)\\b[^` ]*)`")
 	count := 0
 	for path, text := range pages(t) {
 		for _, m := range written.FindAllStringSubmatch(text, -1) {

@@ -23,7 +23,8 @@ func TestPostgresBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, "postgres_backup", map[string]string{"STORE": store, "SERVER": os.Getenv("NEXTBATCH_POSTGRES"), "SCHEMA": address.Query().Get("search_path")})
+	run(t, "postgres_backup", map[string]string{"STORE": store, "SERVER": os.Getenv("NEXTBATCH_POSTGRES"),
+		"SCHEMA": address.Query().Get("search_path")})
 }
 
 // damage changes a letter of an event in a campaign file.

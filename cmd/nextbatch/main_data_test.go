@@ -26,7 +26,8 @@ func table(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 3)
 	rows, every := count(ts, args[1]), count(ts, args[2])
 	id, colour, site := dataset.NewText("id"), dataset.NewText("colour"), dataset.NewText("site")
-	a, b, hours, y := dataset.NewNumeric("a"), dataset.NewNumeric("b"), dataset.NewNumeric("hours"), dataset.NewNumeric("y")
+	a, b, hours, y := dataset.NewNumeric("a"), dataset.NewNumeric("b"), dataset.NewNumeric("hours"),
+		dataset.NewNumeric("y")
 	for i := range rows {
 		u, v := math.Sin(float64(i)), math.Cos(float64(3*i))
 		id.Append(fmt.Appendf(nil, "r%03d", i))

@@ -31,7 +31,10 @@ const (
 )
 
 func TestKilledRunSQLite(t *testing.T) {
-	killRuns(t, filepath.Join(t.TempDir(), "c.db"), func(ctx context.Context, path string) (campaign.Store, error) { return sqlite.Open(ctx, path) })
+	killRuns(t, filepath.Join(t.TempDir(), "c.db"), func(ctx context.Context, path string) (campaign.Store,
+		error) {
+		return sqlite.Open(ctx, path)
+	})
 }
 
 func TestKilledRunPostgres(t *testing.T) {
@@ -96,7 +99,8 @@ func newKilled(t *testing.T, address string, store campaign.Store, name string) 
 			t.Fatal(err)
 		}
 	}
-	c := k.command("new", "table.csv", "--target", "y", "--id", "id", "--epochs", "1", "--hidden", "4", "--batch", "7", "--method", "random")
+	c := k.command("new", "table.csv", "--target", "y", "--id", "id", "--epochs", "1", "--hidden", "4", "--batch",
+		"7", "--method", "random")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -162,7 +166,8 @@ func (k *killed) finish() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	left := fmt.Sprintf("ps -o pid=,args= -p %s | grep 'oracle.sh\\|sleep 600'", strings.Join(pidsIn(k.t, string(text)), ","))
+	left := fmt.Sprintf("ps -o pid=,args= -p %s | grep 'oracle.sh\\|sleep 600'",
+		strings.Join(pidsIn(k.t, string(text)), ","))
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		out, _ := exec.Command("sh", "-c", left).Output() // grep finds none
 		if len(out) == 0 {

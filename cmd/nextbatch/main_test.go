@@ -95,8 +95,11 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "says": says, "windows": windows, "excel": excel, "table": table, "shifted": shifted, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
-			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "scribble": scribble, "newer": newer,
+			"code": code, "says": says, "windows": windows, "excel": excel, "table": table, "shifted": shifted, "kinds": kinds,
+			"noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked,
+			"signal": signal, "reading": reading,
+			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage,
+			"scribble": scribble, "newer": newer,
 		},
 		Condition:           condition(t),
 		RequireExplicitExec: true,
@@ -315,7 +318,8 @@ func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func mount(dir, options string) (unmount func(), err error) {
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "nextbatch-test", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "nextbatch-test",
+		dir).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
 	return func() { _ = exec.Command("umount", dir).Run() }, nil

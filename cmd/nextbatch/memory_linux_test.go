@@ -46,7 +46,8 @@ func TestMemoryForecastHolds(t *testing.T) {
 					Forecast int64 `json:"memory_forecast"`
 				} `json:"metrics"`
 			}
-			args = append([]string{"select", "--target", "y", "-n", "32", "--learner", "network", "--epochs", "1", "--json", "-q"}, args...)
+			args = append([]string{"select", "--target", "y", "-n", "32", "--learner", "network", "--epochs", "1",
+				"--json", "-q"}, args...)
 			out, peak := runToEnd(t, 0, args...)
 			if err := json.Unmarshal(out, &r); err != nil {
 				t.Fatal(err)
@@ -80,7 +81,9 @@ func TestModelMemoryForecastHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := filepath.Join(t.TempDir(), "net.safetensors")
-			out, peak := runToEnd(t, 0, append([]string{"fit", "--target", "y", "--learner", "network", "--epochs", "1", "--json", "-q", "--out", model}, args...)...)
+			out,
+				peak := runToEnd(t, 0, append([]string{"fit", "--target", "y", "--learner", "network", "--epochs", "1", "--json",
+				"-q", "--out", model}, args...)...)
 			compareMemory(t, "fit", out, peak)
 			out, peak = runToEnd(t, 0, "evaluate", args[0], "--model", model, "--target", "y", "--json")
 			compareMemory(t, "evaluate", out, peak)
@@ -112,20 +115,24 @@ func TestTooLittleMemory(t *testing.T) {
 	dir := t.TempDir()
 	table := csvTable(t, dir, "t.csv", 2000, 4, 300)
 	model := filepath.Join(dir, "net.safetensors")
-	runToEnd(t, 0, "fit", table, "--target", "y", "--learner", "network", "--epochs", "1", "--hidden", "4", "-q", "--out", model)
+	runToEnd(t, 0, "fit", table, "--target", "y", "--learner", "network", "--epochs", "1", "--hidden",
+		"4", "-q", "--out", model)
 	large := []string{"--target", "y", "--hidden", "8192,8192", "--epochs", "1", "--max-memory", "300MiB"}
 	for name, args := range map[string][]string{
-		"select":    append([]string{"select", table, "-n", "4"}, large...),
-		"dry run":   append([]string{"select", table, "-n", "4", "--dry-run"}, large...),
-		"networks":  {"select", table, "--target", "y", "-n", "4", "--ensemble", "200", "--epochs", "1", "--max-memory", "300MiB"},
-		"features":  append([]string{"features", table, "--out", filepath.Join(dir, "f.npy")}, large...),
-		"gram":      {"gram", table, "--target", "y", "--method", "lcmd-tp:linear", "--out", filepath.Join(dir, "k.npy"), "--max-memory", "40MiB"},
-		"fit":       append([]string{"fit", table, "--out", filepath.Join(dir, "n.safetensors")}, large...),
-		"predict":   {"predict", table, "--model", model, "--max-memory", "20MiB"},
-		"evaluate":  {"evaluate", table, "--model", model, "--target", "y", "--max-memory", "20MiB"},
-		"advise":    append([]string{"advise", table}, large...),
-		"archive":   {"select", "--pool-features", bomb(t, dir), "-n", "4", "--max-memory", "100MiB"},
-		"bench run": {"bench", "run", "--preset", "quick", "--results", filepath.Join(dir, "r.db"), "--hidden", "8192,8192", "--max-memory", "300MiB"},
+		"select":  append([]string{"select", table, "-n", "4"}, large...),
+		"dry run": append([]string{"select", table, "-n", "4", "--dry-run"}, large...),
+		"networks": {"select", table, "--target", "y", "-n", "4", "--ensemble", "200", "--epochs", "1",
+			"--max-memory", "300MiB"},
+		"features": append([]string{"features", table, "--out", filepath.Join(dir, "f.npy")}, large...),
+		"gram": {"gram", table, "--target", "y", "--method", "lcmd-tp:linear", "--out", filepath.Join(dir, "k.npy"),
+			"--max-memory", "40MiB"},
+		"fit":      append([]string{"fit", table, "--out", filepath.Join(dir, "n.safetensors")}, large...),
+		"predict":  {"predict", table, "--model", model, "--max-memory", "20MiB"},
+		"evaluate": {"evaluate", table, "--model", model, "--target", "y", "--max-memory", "20MiB"},
+		"advise":   append([]string{"advise", table}, large...),
+		"archive":  {"select", "--pool-features", bomb(t, dir), "-n", "4", "--max-memory", "100MiB"},
+		"bench run": {"bench", "run", "--preset", "quick", "--results", filepath.Join(dir, "r.db"), "--hidden", "8192,8192",
+			"--max-memory", "300MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, peak := runToEnd(t, 5, args...); peak > 120<<20 {
@@ -139,7 +146,8 @@ func TestTooLittleMemory(t *testing.T) {
 func TestLittleNetworkWithoutNeed(t *testing.T) {
 	table := csvTable(t, t.TempDir(), "t.csv", 500, 4, 100)
 	for _, method := range []string{"random", "lcmd-tp:linear", "maxdist-tp:ntk"} {
-		_, peak := runToEnd(t, 0, "select", table, "--target", "y", "-n", "4", "--hidden", "16384,16384", "--method", method, "--dry-run", "-q")
+		_, peak := runToEnd(t, 0, "select", table, "--target", "y", "-n", "4", "--hidden", "16384,16384", "--method",
+			method, "--dry-run", "-q")
 		if peak > 120<<20 {
 			t.Errorf("%s: the dry run took %d MiB", method, peak>>20)
 		}

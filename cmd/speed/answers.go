@@ -88,8 +88,8 @@ func (w *waiting) table(name string, rows, labelled int) {
 	w.err = os.WriteFile(w.path(name), b.Bytes(), 0o600)
 }
 
-// wait is how long one answer took, in milliseconds: until its first line, until its end, and of processors. The last does not
-// depend on what else the machine does; it is 0 where it is not known.
+// wait is how long one answer took, in milliseconds: until its first line, until its end, and of processors. The last
+// does not depend on what else the machine does; it is 0 where it is not known.
 type wait struct{ first, all, processor float64 }
 
 // run runs the program once.
@@ -170,7 +170,8 @@ func tellOneByOne(ctx context.Context, path, name string, labels int) error {
 	}
 	for i := range labels {
 		entry := campaign.Entry{ID: fmt.Sprintf("r%d", i), Values: []float64{float64(i % 7)}}
-		if _, err := c.Tell(ctx, campaign.By{Person: "speed"}, campaign.Tell{Entries: []campaign.Entry{entry}, Accept: true}); err != nil {
+		if _, err := c.Tell(ctx, campaign.By{Person: "speed"}, campaign.Tell{Entries: []campaign.Entry{entry},
+			Accept: true}); err != nil {
 			return err
 		}
 	}

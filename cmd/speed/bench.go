@@ -66,7 +66,8 @@ func (b *bench) rate(op, shape, resource string, threads int, work float64, body
 }
 
 // rateAfter is rate for a body whose input prepare restores, which is not timed.
-func (b *bench) rateAfter(op, shape, resource string, threads int, work float64, prepare func(), body func(*linalg.Team)) {
+func (b *bench) rateAfter(op, shape, resource string, threads int, work float64, prepare func(),
+	body func(*linalg.Team)) {
 	speed := work / bestAfter(threads, prepare, body) / 1e9
 	unit := "GFLOP/s"
 	if resource == memory || resource == cache {

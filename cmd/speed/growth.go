@@ -68,7 +68,8 @@ func growth(out io.Writer, methods []string) error {
 	if len(methods) == 0 {
 		methods = []string{"lcmd-tp", "maxdist-tp", "kmeanspp-tp", "maxdet-p", "bait-f-p", "frankwolfe-p"}
 	}
-	fmt.Fprintf(out, "%-14s %9s %6s %4s %9s %9s %9s\n", "method", "pool", "train", "dim", "seconds", "peak GiB", "data GiB")
+	fmt.Fprintf(out, "%-14s %9s %6s %4s %9s %9s %9s\n", "method", "pool", "train", "dim", "seconds",
+		"peak GiB", "data GiB")
 	for _, m := range methods {
 		if growthMethods[m] == nil {
 			return fmt.Errorf("-growth %s: the table has no such method", m)
@@ -78,7 +79,8 @@ func growth(out io.Writer, methods []string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%-14s %9d %6d %4d %9.3f %9.2f %9.2f\n", c.Method, c.Pool, c.Train, c.Dim, g.Seconds, g.Peak, g.Data)
+			fmt.Fprintf(out, "%-14s %9d %6d %4d %9.3f %9.2f %9.2f\n", c.Method, c.Pool, c.Train, c.Dim,
+				g.Seconds, g.Peak, g.Data)
 		}
 	}
 	return nil
@@ -118,7 +120,8 @@ func growthChild(out io.Writer, text string) error {
 
 func distanceGrowth(m selection.Method) func(growthCase) grown {
 	return func(c growthCase) grown {
-		return timeSelection(m, selection.Problem[float32]{Pool: decaying[float32](c.Pool, c.Dim, 1), Train: decaying[float32](c.Train, c.Dim, 2), Mode: selection.TP}, 4)
+		return timeSelection(m, selection.Problem[float32]{Pool: decaying[float32](c.Pool, c.Dim, 1),
+			Train: decaying[float32](c.Train, c.Dim, 2), Mode: selection.TP}, 4)
 	}
 }
 

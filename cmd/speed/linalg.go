@@ -52,9 +52,10 @@ func gemm[T matrix.Float](b *bench, op string, m, k, n int, opA, opB linalg.Op, 
 // limit of multiply-adds, which it may exceed.
 func splitGemm(b *bench, m, k, n int) {
 	x, y, c := random[float32](m, k), random[float32](k, n), matrix.New[float32](m, n)
-	b.rate("sgemm-split", fmt.Sprintf("%dx%dx%d", m, k, n), fma32, allThreads(), 2*float64(m*k*n), func(team *linalg.Team) {
-		linalg.GemmSplit(team, c, 1, x, linalg.NoTrans, y, linalg.NoTrans, 0, nil)
-	})
+	b.rate("sgemm-split", fmt.Sprintf("%dx%dx%d", m, k, n), fma32, allThreads(), 2*float64(m*k*n),
+		func(team *linalg.Team) {
+			linalg.GemmSplit(team, c, 1, x, linalg.NoTrans, y, linalg.NoTrans, 0, nil)
+		})
 }
 
 // streams measures operations that read a large matrix once.

@@ -132,7 +132,8 @@ func textPrinter(w io.Writer) func(line) {
 			fmt.Fprintf(w, "\n%s (%s)\n%-24s %-16s %7s %12s %-8s %8s\n",
 				section, simd.For[float32]().Name(), "op", "shape", "threads", "value", "unit", "percent")
 		}
-		fmt.Fprintf(w, "%-24s %-16s %7d %12.4g %-8s %8.1f  %s\n", l.Op, l.Shape, l.Threads, l.Value, l.Unit, l.Percent, l.Note)
+		fmt.Fprintf(w, "%-24s %-16s %7d %12.4g %-8s %8.1f  %s\n", l.Op, l.Shape, l.Threads, l.Value,
+			l.Unit, l.Percent, l.Note)
 	}
 }
 

@@ -36,7 +36,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-var fullSize = flag.Bool("fullsize", false, "compare the picks at 100000 x 512 with those of the plain versions: half a minute")
+var fullSize = flag.Bool("fullsize", false,
+	"compare the picks at 100000 x 512 with those of the plain versions: half a minute")
 
 // TestPicksAtFullSize runs the selection section, which compares the picks of each
 // method with those of its plain version.

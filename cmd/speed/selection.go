@@ -149,7 +149,8 @@ func trainedFeatures() (pool, train matrix.Dense[float32]) {
 	c.Training.Epochs = fitEpochs
 	net, _, err := network.Train(context.Background(), c, network.Data{X: x, Y: y}, nil)
 	must(err)
-	k, err := transform.Sketch(kernel.NewGrad(network.NewTaps(net, kernel.BlockRows, nil)), sketched, transform.Seeded(1, "sketch"), transform.Paper)
+	k, err := transform.Sketch(kernel.NewGrad(network.NewTaps(net, kernel.BlockRows, nil)), sketched,
+		transform.Seeded(1, "sketch"), transform.Paper)
 	must(err)
 	rows, _ := friedman(poolRows, 2)
 	pool, train = matrix.New[float32](poolRows, sketched), matrix.New[float32](labelledRows, sketched)

@@ -34,10 +34,11 @@ func train(b *bench, c network.Config, rows, inputs int) {
 	}
 	op := "train-" + c.Architecture.Activation.String()
 	b.note = fmt.Sprintf("%.0f bytes allocated per step", bytesPerStep(c, d))
-	b.rate(op, fmt.Sprintf("%dx%d", rows, inputs), fma32, allThreads(), c.Work(inputs, rows, validRows), func(*linalg.Team) {
-		_, _, err := network.Train(context.Background(), c, d, nil)
-		must(err)
-	})
+	b.rate(op, fmt.Sprintf("%dx%d", rows, inputs), fma32, allThreads(),
+		c.Work(inputs, rows, validRows), func(*linalg.Team) {
+			_, _, err := network.Train(context.Background(), c, d, nil)
+			must(err)
+		})
 }
 
 // bytesPerStep is how much more a training with more epochs allocates per

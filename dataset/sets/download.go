@@ -98,7 +98,8 @@ func (d *download) attempt(ctx context.Context) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusRequestedRangeNotSatisfiable {
-		return errors.Join(passingError{errors.New("the part is not the start of the file")}, os.Remove(d.part), remove(d.tag()))
+		return errors.Join(passingError{errors.New("the part is not the start of the file")},
+			os.Remove(d.part), remove(d.tag()))
 	}
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if answer.StatusCode == http.StatusOK {
@@ -166,7 +167,8 @@ func (f *Fetcher) ask(ctx context.Context, address string, there int64, tag stri
 		return nil, passingError{err}
 	}
 	switch code := answer.StatusCode; {
-	case code == http.StatusOK, there > 0 && (code == http.StatusPartialContent || code == http.StatusRequestedRangeNotSatisfiable):
+	case code == http.StatusOK, there > 0 && (code == http.StatusPartialContent ||
+		code == http.StatusRequestedRangeNotSatisfiable):
 		return answer, nil
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
 		err = passingError{fmt.Errorf("the server answered %s", answer.Status)}
@@ -185,7 +187,8 @@ func (f *Fetcher) get(ctx context.Context, address string) ([]byte, error) {
 			return text, nil
 		}
 		if !passing(err) || failures == mostAttempts || !sleep(ctx, f.pauseAfter(failures)) {
-			return nil, &source.Error{File: address, Kind: ErrFetch, Cause: cmp.Or(ctx.Err(), err), Advice: "check the connection, or give a mirror"}
+			return nil, &source.Error{File: address, Kind: ErrFetch, Cause: cmp.Or(ctx.Err(), err),
+				Advice: "check the connection, or give a mirror"}
 		}
 	}
 }

@@ -57,7 +57,8 @@ type Fetcher struct {
 	pause time.Duration                                  // between attempts; 0 means a second, growing each time
 	open  func(part string, flags int) (*os.File, error) // nil opens the file without following links
 	most  int64                                          // limit on the bytes of a raw file or archive; 0 means mostRaw
-	stall time.Duration                                  // time without a byte after which an attempt ends; 0 means a minute
+	// time without a byte after which an attempt ends; 0 means a minute
+	stall time.Duration
 }
 
 // Fetched describes a fetched file.
@@ -171,7 +172,9 @@ func (f *Fetcher) openPart(part string, flags int) (*os.File, error) {
 		return f.open(part, flags)
 	}
 	if info, err := os.Lstat(part); err == nil && !info.Mode().IsRegular() {
-		return nil, &source.Error{File: part, Kind: ErrFetch, Detail: "it is not a regular file, and could redirect the download elsewhere", Advice: "remove it"}
+		return nil,
+			&source.Error{File: part, Kind: ErrFetch,
+				Detail: "it is not a regular file, and could redirect the download elsewhere", Advice: "remove it"}
 	}
 	return os.OpenFile(part, flags|noFollow, 0o644)
 }
@@ -329,7 +332,8 @@ func (f *Fetcher) extract(ctx context.Context, archive, member, to string) (Fetc
 		if at := (*source.Error)(nil); errors.As(err, &at) {
 			return Fetched{}, err
 		}
-		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Detail: "its member " + member, Cause: err, Advice: "make sure that the disk is not full, and fetch it again"}
+		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Detail: "its member " + member, Cause: err,
+			Advice: "make sure that the disk is not full, and fetch it again"}
 	}
 	return accept(ctx, to)
 }
@@ -346,13 +350,15 @@ func findMember(archive string, z *zip.Reader, member string) (*zip.File, error)
 		names = append(names, entry.Name)
 		if path.Base(entry.Name) == path.Base(member) {
 			if found != nil {
-				return nil, &source.Error{File: archive, Kind: source.ErrArray, Detail: member + " could be " + found.Name + " or " + entry.Name}
+				return nil, &source.Error{File: archive, Kind: source.ErrArray, Detail: member + " could be " +
+					found.Name + " or " + entry.Name}
 			}
 			found = entry
 		}
 	}
 	if found == nil {
-		return nil, &source.Error{File: archive, Kind: source.ErrArray, Detail: member, Advice: "the archive has " + strings.Join(names[:min(len(names), 30)], ", ")}
+		return nil, &source.Error{File: archive, Kind: source.ErrArray, Detail: member, Advice: "the archive has " +
+			strings.Join(names[:min(len(names), 30)], ", ")}
 	}
 	return found, nil
 }

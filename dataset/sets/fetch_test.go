@@ -26,7 +26,8 @@ import (
 
 // roadText is a raw file that is not an archive, of about 400 kB.
 func roadText() string {
-	return lines("", 10_000, func(row int) string { return fmt.Sprintf("144552912,9.3%07d,56.7%07d,17.0%05d", row, row, row) })
+	return lines("", 10_000,
+		func(row int) string { return fmt.Sprintf("144552912,9.3%07d,56.7%07d,17.0%05d", row, row, row) })
 }
 
 func road(t testing.TB) Set {
@@ -176,7 +177,8 @@ func TestFetchResumesLater(t *testing.T) {
 		}
 		dir := t.TempDir()
 		_, err := f.Fetch(ctx, road(t), dir)
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "3D_spatial_network.txt.part; fetch again to resume") {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, ErrFetch) ||
+			!strings.Contains(err.Error(), "3D_spatial_network.txt.part; fetch again to resume") {
 			t.Fatal(err)
 		}
 		kept := fileSize(filepath.Join(dir, "3D_spatial_network.txt.part"))
@@ -228,17 +230,19 @@ func TestFetchRefuses(t *testing.T) {
 		want   string
 		asked  int
 	}{
-		"not found":         {&flaky{codes: []int{404}}, "404 Not Found", 1},
-		"forbidden":         {&flaky{codes: []int{403}}, "403 Forbidden", 1},
-		"always broken":     {&flaky{codes: slices.Repeat([]int{500}, 9)}, "500 Internal Server Error", mostAttempts},
-		"a web page":        {&flaky{content: []byte("\n<!DOCTYPE html><p>Please log in</p>")}, "the server sent a web page instead", 1},
+		"not found":     {&flaky{codes: []int{404}}, "404 Not Found", 1},
+		"forbidden":     {&flaky{codes: []int{403}}, "403 Forbidden", 1},
+		"always broken": {&flaky{codes: slices.Repeat([]int{500}, 9)}, "500 Internal Server Error", mostAttempts},
+		"a web page": {&flaky{content: []byte("\n<!DOCTYPE html><p>Please log in</p>")},
+			"the server sent a web page instead", 1},
 		"cut at once":       {&flaky{content: content, cutAt: 1}, "unexpected EOF", mostAttempts},
 		"without a version": {&flaky{content: content, cutAt: 60_000}, "unexpected EOF", mostAttempts},
 	} {
 		f := test.server.start(t)
 		dir := t.TempDir()
 		_, err := f.Fetch(t.Context(), road(t), dir)
-		if !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "/3D_spatial_network.txt") {
+		if !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), "/3D_spatial_network.txt") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(test.server.asked()) != test.asked || exists(filepath.Join(dir, "3D_spatial_network.txt")) {
@@ -246,7 +250,8 @@ func TestFetchRefuses(t *testing.T) {
 		}
 	}
 	f := Fetcher{Mirror: dead.URL, pause: time.Microsecond}
-	if _, err := f.Fetch(t.Context(), road(t), t.TempDir()); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "refused") {
+	if _, err := f.Fetch(t.Context(), road(t), t.TempDir()); !errors.Is(err, ErrFetch) ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Error(err)
 	}
 }
@@ -261,7 +266,8 @@ func TestFetchStalls(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	f := Fetcher{Mirror: s.URL, pause: time.Microsecond, stall: 20 * time.Millisecond}
-	if _, err := f.Fetch(t.Context(), road(t), t.TempDir()); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "nothing was received for 20ms") {
+	if _, err := f.Fetch(t.Context(), road(t), t.TempDir()); !errors.Is(err, ErrFetch) ||
+		!strings.Contains(err.Error(), "nothing was received for 20ms") {
 		t.Error(err)
 	}
 }
@@ -277,7 +283,8 @@ func TestFetchChangedFile(t *testing.T) {
 	writeFile(t, dir, "3D_spatial_network.txt.sha256", []byte(pin))
 	f := (&flaky{content: []byte(content)}).start(t)
 	_, err := f.Fetch(t.Context(), road(t), dir)
-	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), hash) || !strings.Contains(err.Error(), "3D_spatial_network.txt.changed") {
+	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), hash) ||
+		!strings.Contains(err.Error(), "3D_spatial_network.txt.changed") {
 		t.Fatal(err)
 	}
 	checkContent(t, dir, "3D_spatial_network.txt.changed", content)
@@ -304,7 +311,8 @@ func TestFetchOpenMLRefuses(t *testing.T) {
 		"no URL":    {map[string][]byte{about: []byte(`{"error":{"code":"111"}}`)}, "does not say where the file is"},
 		"bad URL":   {map[string][]byte{about: []byte(`{"data_set_description":{"url":":"}}`)}, "it is not an address"},
 		"no file":   {map[string][]byte{about: fmt.Appendf(nil, address, md5.Sum(nil))}, "404"},
-		"MD5":       {map[string][]byte{about: fmt.Appendf(nil, address, md5.Sum(nil)), "/x.arff": []byte("@relation")}, "its MD5 is"},
+		"MD5": {map[string][]byte{about: fmt.Appendf(nil, address, md5.Sum(nil)),
+			"/x.arff": []byte("@relation")}, "its MD5 is"},
 	} {
 		f := Fetcher{Mirror: server(t, test.files).URL}
 		dir := t.TempDir()
@@ -363,7 +371,8 @@ func TestFetchFromFolder(t *testing.T) {
 	mirror, dir := t.TempDir(), t.TempDir()
 	f := Fetcher{Mirror: mirror}
 	wec, _ := Find("wec_sydney")
-	if _, err := f.Fetch(t.Context(), wec, dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "Sydney_Data.csv or WECs_DataSet.zip") {
+	if _, err := f.Fetch(t.Context(), wec, dir); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "Sydney_Data.csv or WECs_DataSet.zip") {
 		t.Error(err)
 	}
 	writeFile(t, mirror, "WECs_DataSet.zip", archived(t, "WECs_DataSet/Sydney_Data.csv", "1,2\n"))
@@ -371,7 +380,8 @@ func TestFetchFromFolder(t *testing.T) {
 	if got, err := f.Fetch(t.Context(), wec, dir); err != nil || got.Size != 4 {
 		t.Errorf("%v, %+v", err, got)
 	}
-	if got, err := f.Fetch(t.Context(), road(t), dir); err != nil || filepath.Base(got.Path) != "3D_spatial_network.txt.gz" {
+	if got, err := f.Fetch(t.Context(), road(t), dir); err != nil ||
+		filepath.Base(got.Path) != "3D_spatial_network.txt.gz" {
 		t.Errorf("%v, %+v", err, got)
 	}
 	if r, err := Load(t.Context(), "road", dir); err != nil || r.X.Rows != 10_000 {
@@ -420,14 +430,16 @@ func TestFetchToBadFolders(t *testing.T) {
 	}
 	dir := t.TempDir()
 	f.open = fullDisk
-	if _, err := f.Fetch(t.Context(), road(t), dir); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "no space left") {
+	if _, err := f.Fetch(t.Context(), road(t), dir); !errors.Is(err, ErrFetch) ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
 	fried, err := Find("fried")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&Fetcher{Mirror: golden.Data(t), open: fullDisk}).Fetch(t.Context(), fried, dir); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if _, err := (&Fetcher{Mirror: golden.Data(t), open: fullDisk}).Fetch(t.Context(), fried, dir); err == nil ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
 	if exists(filepath.Join(dir, "fried.arff.gz.part")) {

@@ -55,7 +55,8 @@ var layouts = []layout{
 				header += fmt.Sprintf(",value%d", j)
 			}
 			return lines(header+",reference\n", n, func(row int) string {
-				return fmt.Sprintf("%d,0,0,0,0,-0.25,%s,%g", row/10, strings.Join(strings.Split(numbers(384, row), ",")[5:], ","), 99.5+float64(row))
+				return fmt.Sprintf("%d,0,0,0,0,-0.25,%s,%g", row/10, strings.Join(strings.Split(numbers(384, row), ",")[5:],
+					","), 99.5+float64(row))
 			})
 		}},
 	{set: "kegg_undir", features: 27, rows: 36, label: 26, inputs: "[1 2 3 4",
@@ -112,7 +113,8 @@ var layouts = []layout{
 					if row%20 == 7 {
 						m = "?"
 					}
-					return fmt.Sprintf("%d,%d,%s,%g,%s,%s,yes", row+1, []int{3, 6, 11}[row%3], mmce, 0.5+float64(row), m, []string{"l2", "cosine"}[row%2])
+					return fmt.Sprintf("%d,%d,%s,%g,%s,%s,yes", row+1, []int{3, 6, 11}[row%3], mmce, 0.5+float64(row), m,
+						[]string{"l2", "cosine"}[row%2])
 				})
 		}},
 	{set: "methane", features: 3, rows: 40, label: 0.5, inputs: "[10 3.5 1]",
@@ -153,7 +155,8 @@ func matFile(name string, rows, cols int, values []float64) string {
 	}
 	const double = 6 // the class of the variable
 	body := bytes.Join([][]byte{
-		element(6, []uint32{double, 0}), element(5, []int32{int32(rows), int32(cols)}), element(1, []byte(name)), element(9, values),
+		element(6, []uint32{double, 0}), element(5, []int32{int32(rows), int32(cols)}),
+		element(1, []byte(name)), element(9, values),
 	}, nil)
 	return fmt.Sprintf("%-124s\x00\x01IM", "MATLAB 5.0 MAT-file") + string(element(14, body))
 }
@@ -183,9 +186,11 @@ func served(t testing.TB, s Set, content string) (path string, files map[string]
 	t.Helper()
 	if s.Source.OpenML > 0 {
 		path = fmt.Sprintf("/data/v1/download/%d/x.arff", 2*s.Source.OpenML)
-		about := fmt.Sprintf(`{"data_set_description":{"id":"%d","format":"ARFF","url":"https:\/\/api.openml.org%s","md5_checksum":"%x"}}`,
+		about := fmt.Sprintf(
+			`{"data_set_description":{"id":"%d","format":"ARFF","url":"https:\/\/api.openml.org%s","md5_checksum":"%x"}}`,
 			s.Source.OpenML, path, md5.Sum([]byte(content)))
-		return path, map[string][]byte{path: []byte(content), fmt.Sprintf("/api/v1/json/data/%d", s.Source.OpenML): []byte(about)}
+		return path, map[string][]byte{path: []byte(content), fmt.Sprintf("/api/v1/json/data/%d",
+			s.Source.OpenML): []byte(about)}
 	}
 	path = "/" + strings.SplitN(s.Source.URL, "/", 4)[3]
 	if s.Source.Member != "" {

@@ -49,7 +49,10 @@ func TestRowByRowIsTheSame(t *testing.T) {
 // TestLateWordsRestartTheChoice: a second pass over a file starts counting over.
 func TestLateWordsRestartTheChoice(t *testing.T) {
 	t.Parallel()
-	text := lines("a,word,y\n", 3000, func(row int) string { return fmt.Sprintf("%d,%d,%d", row, row%2, 2*row) }) + lines("", 1000, func(row int) string { return fmt.Sprintf("%d,x,6000", 3000+row) }) + ",y,1\n"
+	text := lines("a,word,y\n", 3000, func(row int) string {
+		return fmt.Sprintf("%d,%d,%d", row, row%2,
+			2*row)
+	}) + lines("", 1000, func(row int) string { return fmt.Sprintf("%d,x,6000", 3000+row) }) + ",y,1\n"
 	s := Set{Name: "late", Header: source.HeaderPresent, Label: Columns{Names: []string{"y"}}}
 	r, rows, err := s.load(t.Context(), writeFile(t, t.TempDir(), "late.csv", []byte(text)), 5000)
 	if err != nil || rows != 4001 || r.X.Rows != 4000 || r.Rows[3000] != 3000 || r.X.Cols != 5 {
@@ -65,13 +68,15 @@ func TestLoadRefuses(t *testing.T) {
 		"x,y\n1,2\n,3\n2,4\n3,0\n": `column "y", row 3 (from 0): the label 0 has no logarithm`,
 		"x,y\n":                    "the table has no rows",
 	} {
-		if _, _, err := s.load(t.Context(), writeFile(t, t.TempDir(), "bad.csv", []byte(text)), 100); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := s.load(t.Context(), writeFile(t, t.TempDir(), "bad.csv", []byte(text)), 100); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.load(ctx, writeFile(t, t.TempDir(), "bad.csv", []byte("x,y\n1,2\n2,3\n")), 100); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.load(ctx, writeFile(t, t.TempDir(), "bad.csv", []byte("x,y\n1,2\n2,3\n")),
+		100); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

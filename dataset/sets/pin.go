@@ -48,7 +48,8 @@ func readPin(path string) (string, error) {
 	}
 	hash, name, ok := strings.Cut(strings.TrimRight(string(text), "\r\n"), "  ")
 	if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size || !ok || name != filepath.Base(path) {
-		return "", &source.Error{File: path + pinSuffix, Kind: source.ErrFormat, Detail: "it does not contain the hash of " + filepath.Base(path),
+		return "", &source.Error{File: path + pinSuffix, Kind: source.ErrFormat,
+			Detail: "it does not contain the hash of " + filepath.Base(path),
 			Advice: "remove it to pin the file as it is now"}
 	}
 	return strings.ToLower(hash), nil
@@ -94,5 +95,6 @@ func pin(path, hash string) error {
 
 // changed reports that a file has changed.
 func changed(path, hash, want, record, advice string) error {
-	return &source.Error{File: path, Kind: ErrChanged, Detail: fmt.Sprintf("its SHA-256 is %s, but %s has %s", hash, record, want), Advice: advice}
+	return &source.Error{File: path, Kind: ErrChanged, Detail: fmt.Sprintf("its SHA-256 is %s, but %s has %s", hash,
+		record, want), Advice: advice}
 }

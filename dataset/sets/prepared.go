@@ -80,7 +80,8 @@ func (s Set) prepareAgain(ctx context.Context, dir, raw, hash string) (Prepared,
 	if err != nil {
 		return Prepared{}, err
 	}
-	h := preparedHeader{Format: preparedFormat, Set: s.Name, File: filepath.Base(raw), Hash: hash, RawRows: rawRows, Encoder: r.Encoder}
+	h := preparedHeader{Format: preparedFormat, Set: s.Name, File: filepath.Base(raw), Hash: hash,
+		RawRows: rawRows, Encoder: r.Encoder}
 	path := s.preparedPath(dir)
 	if err := atomicfile.Write(path, func(w io.Writer) error { return writePrepared(w, h, r) }); err != nil {
 		return Prepared{}, err
@@ -96,7 +97,10 @@ func (h preparedHeader) describe(path string, rows int) Prepared {
 
 func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
+	z.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser,
+		error) {
+		return flate.NewWriter(to, flate.BestSpeed)
+	})
 	for _, entry := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -161,7 +165,8 @@ func (p *preparedFile) readHeader(set string) error {
 }
 
 func (p *preparedFile) unusable(err error) error {
-	return &source.Error{File: p.path, Kind: source.ErrRead, Cause: err, Advice: "remove it and prepare the data set again"}
+	return &source.Error{File: p.path, Kind: source.ErrRead, Cause: err,
+		Advice: "remove it and prepare the data set again"}
 }
 
 func readPreparedHeader(z *zip.Reader) (h preparedHeader, err error) {
@@ -232,7 +237,8 @@ func readPrepared(ctx context.Context, archive io.Reader, h preparedHeader) (*da
 	if err := errors.Join(errX, errY, errRows); err != nil {
 		return nil, err
 	}
-	if features := len(h.Encoder.Features()); x.Cols != features || y.Cols != 1 || rows.Cols != 1 || y.Rows != x.Rows || rows.Rows != x.Rows {
+	if features := len(h.Encoder.Features()); x.Cols != features || y.Cols != 1 || rows.Cols != 1 ||
+		y.Rows != x.Rows || rows.Rows != x.Rows {
 		return nil, fmt.Errorf("inputs of %v, labels of %v and rows of %v do not match each other, or %d features",
 			x.Shape(), y.Shape(), rows.Shape(), features)
 	}

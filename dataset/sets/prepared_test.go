@@ -47,7 +47,8 @@ func TestPrepareTwiceDoesNothing(t *testing.T) {
 	}
 	again := mustPrepare(t, s, dir)
 	first.Already = true
-	if !again.Already || again.Rows != first.Rows || again.Hash != first.Hash || !slices.Equal(again.Features, first.Features) {
+	if !again.Already || again.Rows != first.Rows || again.Hash != first.Hash ||
+		!slices.Equal(again.Features, first.Features) {
 		t.Errorf("%+v, want %+v", again, first)
 	}
 	if err := os.Remove(first.Path); err != nil {
@@ -93,7 +94,8 @@ func TestChangedRawFile(t *testing.T) {
 	writeFile(t, dir, s.Files[0], bytes.Replace(old, []byte("\n1,2,"), []byte("\n1,3,"), 1))
 	refused := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "its hash no longer matches") || !strings.Contains(err.Error(), raw) {
+		if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "its hash no longer matches") ||
+			!strings.Contains(err.Error(), raw) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -123,9 +125,11 @@ func TestChangedRawFile(t *testing.T) {
 func TestDamagedPin(t *testing.T) {
 	t.Parallel()
 	s, dir, raw := stock(t)
-	for _, text := range []string{"", "abc  stock.arff\n", strings.Repeat("0", 64) + "  other.arff\n", strings.Repeat("g", 64) + "  stock.arff\n"} {
+	for _, text := range []string{"", "abc  stock.arff\n", strings.Repeat("0", 64) + "  other.arff\n",
+		strings.Repeat("g", 64) + "  stock.arff\n"} {
 		writeFile(t, dir, s.Files[0]+pinSuffix, []byte(text))
-		if _, err := s.Prepare(t.Context(), dir); !errors.Is(err, source.ErrFormat) || !strings.Contains(err.Error(), raw+pinSuffix) {
+		if _, err := s.Prepare(t.Context(), dir); !errors.Is(err, source.ErrFormat) ||
+			!strings.Contains(err.Error(), raw+pinSuffix) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -144,7 +148,8 @@ func TestDamagedPrepared(t *testing.T) {
 	flipped[bytes.Index(flipped, []byte("y.npy"))+40] ^= 1
 	for name, content := range map[string][]byte{"empty": {}, "cut": whole[:len(whole)/2], "flipped": flipped} {
 		writeFile(t, dir, filepath.Base(path), content)
-		if _, err := Load(t.Context(), "stock", dir); !errors.Is(err, source.ErrRead) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "prepare") {
+		if _, err := Load(t.Context(), "stock", dir); !errors.Is(err, source.ErrRead) ||
+			!strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "prepare") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -192,7 +197,8 @@ func folders(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for name, text := range map[string]string{headerEntry: `{"format":1,"set":"stock"}`, "X.npy/a": "", "y.npy/a": "", "rows.npy/a": ""} {
+	for name, text := range map[string]string{headerEntry: `{"format":1,"set":"stock"}`, "X.npy/a": "",
+		"y.npy/a": "", "rows.npy/a": ""} {
 		w, err := z.Create(name)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +229,8 @@ func FuzzReadPrepared(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r, err := readPrepared(t.Context(), bytes.NewReader(file), h); err == nil && (len(r.Y) != r.X.Rows || len(r.Rows) != r.X.Rows || r.X.Cols != len(r.Encoder.Features())) {
+		if r, err := readPrepared(t.Context(), bytes.NewReader(file), h); err == nil &&
+			(len(r.Y) != r.X.Rows || len(r.Rows) != r.X.Rows || r.X.Cols != len(r.Encoder.Features())) {
 			t.Errorf("%v, %d labels, %d rows", r.X.Shape(), len(r.Y), len(r.Rows))
 		}
 	})

@@ -120,7 +120,8 @@ func (s Set) find(dir string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("data set %s: %w: %s has no %s, with or without .gz", s.Name, fs.ErrNotExist, dir, strings.Join(s.Files, " or "))
+	return "", fmt.Errorf("data set %s: %w: %s has no %s, with or without .gz", s.Name, fs.ErrNotExist, dir,
+		strings.Join(s.Files, " or "))
 }
 
 // load reads a raw file and prepares it with at most the given number of rows.

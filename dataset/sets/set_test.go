@@ -77,7 +77,8 @@ func TestPokerLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	features := r.Encoder.Features()
-	if len(features) != 95 || features[0] != "column0=1" || features[4] != "column0 missing" || !slices.Contains(features, "column9=13") {
+	if len(features) != 95 || features[0] != "column0=1" || features[4] != "column0 missing" ||
+		!slices.Contains(features, "column9=13") {
 		t.Errorf("%d features: %q", len(features), features)
 	}
 	if ones := count(r.X.Row(3), 1); ones != 10 || r.Y[3] != 3 {
@@ -98,14 +99,17 @@ func count(row []float32, value float32) int {
 func TestLoadSetRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := Load(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "choose from sgemm, wec_sydney, ct_slices") {
+	if _, err := Load(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(),
+		"choose from sgemm, wec_sydney, ct_slices") {
 		t.Error(err)
 	}
-	if _, err := Load(t.Context(), "fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
+	if _, err := Load(t.Context(), "fried", dir); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "fried.arff") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "sgemm_product.csv", []byte("a,b\n1,2\n"))
-	if _, err := Load(t.Context(), "sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0); the table has 2") {
+	if _, err := Load(t.Context(), "sgemm", dir); err == nil ||
+		!strings.Contains(err.Error(), "there is no column 14 (from 0); the table has 2") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "diamonds.csv", []byte("carat,cost\n1,2\n"))

@@ -192,7 +192,8 @@ func (a *arffReader) readData() error {
 
 func (a *arffReader) addRecord(rec record) error {
 	if rec.text[0] == '{' {
-		return &Error{Line: rec.line, Kind: ErrFormat, Detail: "sparse rows are not supported", Advice: "write the file with dense rows"}
+		return &Error{Line: rec.line, Kind: ErrFormat, Detail: "sparse rows are not supported",
+			Advice: "write the file with dense rows"}
 	}
 	if !hasARFFQuote(rec.text) {
 		return a.addPlain(rec)
@@ -200,7 +201,8 @@ func (a *arffReader) addRecord(rec record) error {
 	var bad int
 	if a.fields, bad = splitARFF(a.fields[:0], rec.text); bad != 0 {
 		return &Error{Line: rec.line, Column: bad, Kind: ErrQuote,
-			Detail: quoteShort(rec.text), Advice: `close the quote before the comma, and write quotes inside a value as \' or \"`}
+			Detail: quoteShort(rec.text),
+			Advice: `close the quote before the comma, and write quotes inside a value as \' or \"`}
 	}
 	return a.addFields(rec, a.fields)
 }

@@ -35,10 +35,12 @@ func TestReadARFF(t *testing.T) {
 `, Options{},
 			"carat numeric [0.23] [] [0.001]\ndepth % numeric [61.5] [] [0.5]\ntable numeric [55] [] [-7]\n" +
 				"cut categorical [very good] [] [idea'l]\nnote categorical [a, 'b'] [] [plain]\nday text [2020-01-01] [] [2020-01-02]\n"},
-		{"Windows line ends, byte-order mark, no blank before the list", "\xef\xbb\xbf@relation r\r\n@attribute a{x,y}\r\n@data\r\ny\r\nx", Options{},
+		{"Windows line ends, byte-order mark, no blank before the list",
+			"\xef\xbb\xbf@relation r\r\n@attribute a{x,y}\r\n@data\r\ny\r\nx", Options{},
 			"a categorical [y] [x]\n"},
 		{"options", "@relation r\n@attribute a numeric\n@attribute b {1,2}\n@attribute c numeric\n@data\n1,7,x\n-9,1,y\n",
-			Options{Kinds: map[string]dataset.Kind{"a": dataset.KindCategorical, "b": dataset.KindNumeric}, Ignore: []string{"c"}, Missing: []string{"-9"}},
+			Options{Kinds: map[string]dataset.Kind{"a": dataset.KindCategorical, "b": dataset.KindNumeric},
+				Ignore: []string{"c"}, Missing: []string{"-9"}},
 			"a categorical [1] []\nb numeric [7] [1]\n"},
 		{"no rows", "@relation r\n@attribute a numeric\n@data\n", Options{}, "a numeric\n"},
 	} {
@@ -55,7 +57,9 @@ func TestReadARFF(t *testing.T) {
 }
 
 func TestARFFLevelsKeepTheirOrder(t *testing.T) {
-	read, err := ReadARFF(t.Context(), strings.NewReader("@relation r\n@attribute size {small,large,huge}\n@data\nhuge\n"), Options{})
+	read,
+		err := ReadARFF(t.Context(), strings.NewReader("@relation r\n@attribute size {small,large,huge}\n@data\nhuge\n"),
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,16 +78,24 @@ func TestReadARFFRefuses(t *testing.T) {
 	}{
 		{"empty", "", ErrHeader, "the header cannot be used: the line @data is missing; check that the file is complete"},
 		{"CSV", "a,b\n1,2\n", ErrHeader, `line 1: the header cannot be used: "a,b" is not @relation, @attribute or @data`},
-		{"no attributes", "@relation r\n@data\n1\n", ErrHeader, "line 2: the header cannot be used: there is no @attribute before @data"},
+		{"no attributes", "@relation r\n@data\n1\n", ErrHeader,
+			"line 2: the header cannot be used: there is no @attribute before @data"},
 		{"no type", "@attribute a\n", ErrHeader, `line 1, column 1: the header cannot be used: "a"` + shape},
 		{"no name", "@attribute\n", ErrHeader, `line 1, column 1: the header cannot be used: ""` + shape},
-		{"open quote", "@attribute 'a numeric\n", ErrHeader, `line 1, column 1: the header cannot be used: "'a numeric"` + shape},
-		{"unknown type", "@attribute a relational\n", ErrHeader, `line 1, column 1 (a): the header cannot be used: the type "relational" is unknown` + types},
-		{"open list", "@attribute a {x,y\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: the list of levels does not end with }" + types},
-		{"open quote in a list", "@attribute a {x,'y}\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: the quotes around level 2 do not match" + types},
-		{"one name twice", "@attribute a real\n@attribute a real\n", ErrHeader, "line 2, column 2 (a): the header cannot be used: another attribute has the same name; rename one"},
-		{"Latin-1 name", "@attribute \xe9 real\n", ErrEncoding, "line 1, column 1 (\xe9): the text is not in the expected encoding: \"\\xe9\" is not UTF-8; give its encoding, such as --encoding windows-1252 or --encoding latin1"},
-		{"Latin-1 level", "@attribute a {\xe9}\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: level 1 is not UTF-8" + types},
+		{"open quote", "@attribute 'a numeric\n", ErrHeader, `line 1, column 1: the header cannot be used: "'a numeric"` +
+			shape},
+		{"unknown type", "@attribute a relational\n", ErrHeader,
+			`line 1, column 1 (a): the header cannot be used: the type "relational" is unknown` + types},
+		{"open list", "@attribute a {x,y\n", ErrHeader,
+			"line 1, column 1 (a): the header cannot be used: the list of levels does not end with }" + types},
+		{"open quote in a list", "@attribute a {x,'y}\n", ErrHeader,
+			"line 1, column 1 (a): the header cannot be used: the quotes around level 2 do not match" + types},
+		{"one name twice", "@attribute a real\n@attribute a real\n", ErrHeader,
+			"line 2, column 2 (a): the header cannot be used: another attribute has the same name; rename one"},
+		{"Latin-1 name", "@attribute \xe9 real\n", ErrEncoding,
+			"line 1, column 1 (\xe9): the text is not in the expected encoding: \"\\xe9\" is not UTF-8; give its encoding, such as --encoding windows-1252 or --encoding latin1"},
+		{"Latin-1 level", "@attribute a {\xe9}\n", ErrHeader,
+			"line 1, column 1 (a): the header cannot be used: level 1 is not UTF-8" + types},
 		{"no number", "@attribute a real\n@data\n1\nx\n", ErrNumber,
 			`line 4, column 1 (a): the value is not a number: "x"; correct it, or leave it empty if it is missing`},
 		{"no level", "@attribute a real\n@attribute b {x}\n@data\n1,y\n", ErrLevel,
@@ -96,7 +108,8 @@ func TestReadARFFRefuses(t *testing.T) {
 			`line 4, column 2: the quotes do not match: "x,'x"; close the quote before the comma, and write quotes inside a value as \' or \"`},
 		{"backslash at the end", "@attribute a {x}\n@data\n'x\\\n", ErrQuote,
 			`line 3, column 1: the quotes do not match: "'x\\"; close the quote before the comma, and write quotes inside a value as \' or \"`},
-		{"sparse", "@attribute a real\n@data\n{0 1}\n", ErrFormat, "line 3: the format is unknown: sparse rows are not supported; write the file with dense rows"},
+		{"sparse", "@attribute a real\n@data\n{0 1}\n", ErrFormat,
+			"line 3: the format is unknown: sparse rows are not supported; write the file with dense rows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ReadARFF(t.Context(), strings.NewReader(test.text), Options{})
@@ -181,7 +194,8 @@ func textOf(t *dataset.Table) map[string]dataset.Kind {
 func FuzzReadARFF(f *testing.F) {
 	for _, seed := range []string{
 		"@relation r\n@attribute a numeric\n@attribute b {x,'y z'}\n@data\n1,x\n?,'y z'\n",
-		"@attribute 'a\\'' string\n@data\n\"x\\\"y\"\n", "@attribute a{", "@data", "%\n@attribute a date\n@data\n{0 1}\n", "'", "@attribute a {}\n@data\n,\n",
+		"@attribute 'a\\'' string\n@data\n\"x\\\"y\"\n", "@attribute a{", "@data", "%\n@attribute a date\n@data\n{0 1}\n",
+		"'", "@attribute a {}\n@data\n,\n",
 	} {
 		f.Add([]byte(seed))
 	}

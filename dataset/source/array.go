@@ -53,11 +53,14 @@ func newArray(e element, shape []int, columnMajor bool) (array, error) {
 			Advice: "store it as rows and columns, as x.reshape(len(x), -1) does"}
 	}
 	if a.rows == 0 || a.cols == 0 {
-		return array{}, &Error{Kind: ErrEmpty, Detail: fmt.Sprintf("the shape is %d x %d", a.rows, a.cols), Advice: "check that it is the right file"}
+		return array{}, &Error{Kind: ErrEmpty, Detail: fmt.Sprintf("the shape is %d x %d", a.rows, a.cols),
+			Advice: "check that it is the right file"}
 	}
 	const widest = 8 // bytes, stored or in memory
-	if high, n := bits.Mul64(uint64(a.rows), uint64(a.cols)); a.rows < 0 || a.cols < 0 || high != 0 || n > math.MaxInt/widest {
-		return array{}, &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers do not fit into memory", a.rows, a.cols), Advice: "check that the file is complete"}
+	if high, n := bits.Mul64(uint64(a.rows), uint64(a.cols)); a.rows < 0 || a.cols < 0 || high != 0 ||
+		n > math.MaxInt/widest {
+		return array{}, &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers do not fit into memory", a.rows, a.cols),
+			Advice: "check that the file is complete"}
 	}
 	return a, nil
 }
@@ -124,7 +127,8 @@ func readArray[T matrix.Float](r io.Reader, a array, size int64, use arrayUse) (
 			return matrix.Dense[T]{}, a.truncated(at+got/a.size, err)
 		}
 		if bad := convert(block, bytes, a.element); bad >= 0 {
-			return matrix.Dense[T]{}, a.at(at+bad, Error{Kind: ErrRange, Detail: "it exceeds the largest float32", Advice: "scale the column"})
+			return matrix.Dense[T]{}, a.at(at+bad, Error{Kind: ErrRange, Detail: "it exceeds the largest float32",
+				Advice: "scale the column"})
 		}
 		at += len(block)
 	}
@@ -280,7 +284,8 @@ func arrayTable(ctx context.Context, a array, m matrix.Dense[float64], opts Opti
 			v := m.Data[i*m.Stride+j]
 			if whole && math.Abs(v) >= exactBelow {
 				return nil, &Error{Row: i + 1, Column: j + 1, Name: name, Kind: ErrRange,
-					Detail: "float64 cannot represent every integer of 2^53 or more", Advice: "store such ids as text, in a CSV or Parquet file"}
+					Detail: "float64 cannot represent every integer of 2^53 or more",
+					Advice: "store such ids as text, in a CSV or Parquet file"}
 			}
 			c.Append(v)
 		}

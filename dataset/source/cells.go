@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/dataset"
 )
 
 // cellKind is what a cell of a column of numbers is.
@@ -21,6 +23,7 @@ const (
 	missingCell                 // a mark of a missing value
 	belowCell                   // below a limit, which is the value, or NaN if it is not said
 	aboveCell                   // above a limit
+	foreignCell                 // a number in a unit that is not that of the column
 )
 
 // looseCell is what a cell says.
@@ -34,9 +37,12 @@ type looseCell struct {
 // missingMarks are marks of missing values that a word could not be taken for in a column of numbers, in lower
 // case and without blanks. DefaultMissing lists those that are missing in any column.
 var missingMarks = setOf([]string{
-	"-", "–", "—", "−", "--", "---", ".", "..", "...", "…", "na", "n/a", "n.a.", "n.a", "#n/a", "#nv", "#na", "nd", "n.d.", "n.d", "n/d", "nv", "n.v.",
-	"n.b.", "n.e.", "n.m.", "k.a.", "k.a", "s.o.", "nan", "null", "none", "nil", "missing", "void", "<na>", "(null)", "(leer)", "(blank)", "(empty)", "empty",
-	"unknown", "unbekannt", "inconnu", "#div/0!", "#wert!", "#value!", "#valeur!", "#ref!", "#bezug!", "#name?", "#num!", "#zahl!", "#null!", "?", "??", "???",
+	"-", "–", "—", "−", "--", "---", ".", "..", "...", "…", "na", "n/a", "n.a.", "n.a", "#n/a", "#nv", "#na", "nd", "n.d.",
+	"n.d", "n/d", "nv", "n.v.",
+	"n.b.", "n.e.", "n.m.", "k.a.", "k.a", "s.o.", "nan", "null", "none", "nil", "missing", "void", "<na>", "(null)",
+	"(leer)", "(blank)", "(empty)", "empty",
+	"unknown", "unbekannt", "inconnu", "#div/0!", "#wert!", "#value!", "#valeur!", "#ref!", "#bezug!", "#name?", "#num!",
+	"#zahl!", "#null!", "?", "??", "???",
 })
 
 // limitWords are values below a limit of detection or of quantification that is not said.
@@ -46,7 +52,11 @@ var limitWords = setOf([]string{
 })
 
 // unsaidLimits are those of them that need no sign before them.
-var unsaidLimits = setOf([]string{"lod", "loq", "lloq", "llod", "bdl", "bql", "bloq", "blod", "b.d.l.", "b.d.", "belowlod", "belowloq", "u.n.g.", "n.n."})
+var unsaidLimits = setOf([]string{"lod", "loq", "lloq", "llod", "bdl", "bql", "bloq", "blod", "b.d.l.", "b.d.",
+	"belowlod", "belowloq", "u.n.g.", "n.n."})
+
+// notDetected are marks of missing values that a person may also write for a label below a limit of detection.
+var notDetected = setOf([]string{"nd", "n.d.", "n.d", "n/d", "n.b."})
 
 // limitSigns are the signs of values that are known to lie beyond a limit.
 var limitSigns = []struct {
@@ -119,7 +129,7 @@ func (n *numerals) measured(text []byte) looseCell {
 		return looseCell{kind: numberCell, value: v}
 	}
 	number, unit, glued := splitUnit(string(text))
-	if unit == "" || !knownUnit(unit, glued) {
+	if unit == "" || !dataset.KnownUnit(unit, glued) {
 		return looseCell{value: math.NaN()}
 	}
 	v, ok := n.number([]byte(number))
@@ -149,7 +159,7 @@ func compacted(text []byte) string {
 // splitUnit divides a text into a number and the unit after it, or the currency before it. Glued means that
 // nothing stands between them.
 func splitUnit(text string) (number, unit string, glued bool) {
-	for _, money := range currencies {
+	for _, money := range dataset.Currencies {
 		if rest, found := strings.CutPrefix(text, money); found {
 			return strings.TrimFunc(rest, unicode.IsSpace), money, false
 		}
@@ -167,54 +177,4 @@ func splitUnit(text string) (number, unit string, glued bool) {
 		at += size
 	}
 	return text, "", false
-}
-
-var currencies = []string{"€", "$", "£", "¥", "EUR", "USD", "CHF", "GBP", "JPY"}
-
-// units are the known ones. Those with a prefix are those of the SI.
-var units = func() map[string]bool {
-	set := setOf([]string{
-		"%", "‰", "°", "°C", "° C", "°F", "ºC", "℃", "degC", "deg", "wt%", "wt.%", "vol%", "vol.%", "mol%", "at%", "m%", "v%", "ppm", "ppb", "ppt", "pH",
-		"h", "hr", "hrs", "min", "mins", "sec", "secs", "d", "day", "days", "hours", "hour", "weeks", "months", "years", "yr", "yrs", "Tage", "Std", "Std.", "Stunden",
-		"rpm", "bar", "mbar", "atm", "psi", "mmHg", "Torr", "torr", "cP", "cal", "kcal", "Da", "kDa", "U", "IU", "CFU", "cfu", "dB", "px", "t", "ha", "in", "ft", "lb", "lbs", "oz", "mi",
-		"a.u.", "AU", "mAU", "rfu", "RFU", "eq", "eq.", "equiv", "equiv.", "kWh", "Wh", "Ah", "mAh", "cells", "copies", "u", "l", "ml", "μl", "µl", "ul", "dl", "cl", "nl", "cc", "N·m", "Nm",
-	})
-	for _, money := range currencies {
-		set[money] = true
-	}
-	for _, base := range []string{"m", "g", "s", "A", "K", "mol", "L", "M", "N", "Pa", "J", "W", "V", "Ω", "Ω", "ohm", "Ohm", "Hz", "C", "F", "S", "T", "eV", "Å", "bp", "B"} {
-		set[base] = true
-		for _, prefix := range []string{"f", "p", "n", "µ", "μ", "u", "m", "c", "d", "k", "M", "G", "T", "h"} {
-			set[prefix+base] = true
-		}
-	}
-	return set
-}()
-
-// gluedUnits are those of one letter that may follow a number without a blank. After other
-// letters it may be a code, such as 12B.
-var gluedUnits = setOf([]string{"g", "h", "s"})
-
-// knownUnit reports whether a text is a unit, perhaps in brackets, or a quotient or product of units.
-func knownUnit(text string, glued bool) bool {
-	const longest = 20
-	if len(text) > longest {
-		return false
-	}
-	text = strings.Trim(text, "[]()")
-	if units[text] {
-		return !glued || gluedUnits[text] || utf8.RuneCountInString(text) > 1 || !isLetters(text)
-	}
-	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/·*× ", r) })
-	for _, part := range parts {
-		base := strings.TrimRight(part, "0123456789¹²³⁻-−^")
-		if !units[base] || base != part && glued && len(parts) == 1 && !strings.ContainsAny(part, "¹²³^") {
-			return false
-		}
-	}
-	return len(parts) > 0
-}
-
-func isLetters(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }

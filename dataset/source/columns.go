@@ -51,7 +51,9 @@ func readColumns(ctx context.Context, columns []Column, opts Options, notNumeric
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	r.guess(notNumeric)
+	if err := r.guess(notNumeric); err != nil {
+		return nil, err
+	}
 	if err := r.readRows(ctx); err != nil {
 		return nil, err
 	}
@@ -87,7 +89,8 @@ func (r *columnReader) prepare() error {
 			}
 		}
 		if j > 0 && length != r.length {
-			return &Error{Kind: ErrShape, Column: j + 1, Name: name, Detail: fmt.Sprintf("%d rows where others have %d", length, r.length), Advice: "give all columns the same rows"}
+			return &Error{Kind: ErrShape, Column: j + 1, Name: name, Detail: fmt.Sprintf("%d rows where others have %d", length,
+				r.length), Advice: "give all columns the same rows"}
 		}
 		r.length = length
 		r.names = append(r.names, name)
@@ -124,15 +127,19 @@ func (r *columnReader) sample() []sampled {
 }
 
 // guess decides on the kinds of the columns of cells.
-func (r *columnReader) guess(notNumeric []int) {
+func (r *columnReader) guess(notNumeric []int) error {
 	sample := r.sample()
 	r.spellNumbers(sample, len(r.columns))
+	if err := r.asBefore(); err != nil {
+		return err
+	}
 	r.makeSinks(sample, notNumeric)
 	for j, c := range r.columns {
 		if c.Known != nil {
 			r.sinks[j] = knownSink{c.Known}
 		}
 	}
+	return nil
 }
 
 // readRows reads the cells.

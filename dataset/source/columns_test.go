@@ -61,29 +61,51 @@ func TestColumnsAsFiles(t *testing.T) {
 		comma rune
 		opts  Options
 	}{
-		"decimal commas": {repeated("x;y", 20, func(i int) string { return fmt.Sprintf("%d,%d;%s", i, i%7, pick(i, "1,234", "2,5")) }), ';', Options{}},
-		"points decide":  {repeated("x,y", 20, func(i int) string { return fmt.Sprintf("%d.5,\"%d,234\"", i, i+1) }), ',', Options{}},
-		"marks, limits, units and guesses": {repeated("x;y", 60, func(i int) string {
-			return pick(i, "12,5", "-", "3,25", "n.d.", "<LOD", "< 0,5", "ca. 7", "> 90", "", "NA") + ";" + pick(i, "12,5 °C", "9 °C")
+		"decimal commas": {repeated("x;y", 20, func(i int) string {
+			return fmt.Sprintf("%d,%d;%s", i, i%7,
+				pick(i, "1,234", "2,5"))
 		}), ';', Options{}},
-		"limits dropped":      {repeated("x,y", 20, func(i int) string { return pick(i, "1.5", "<0.5") + "," + pick(i, "a", "b") }), ',', Options{Censored: CensoredDrop}},
-		"labels":              {repeated("x,y", 20, func(i int) string { return pick(i, "1.5", "<0.5") + "," + pick(i, "2.5", "<0.25", "") }), ',', Options{Label: func(c string) bool { return c == "y" }, Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}}},
-		"words among numbers": {repeated("x,y", 40, func(i int) string { return pick(i, "1.5", "2", "3", "4", "5", "6.5", "7", "lost") + ",1" }), ',', Options{}},
+		"points decide": {repeated("x,y", 20, func(i int) string { return fmt.Sprintf("%d.5,\"%d,234\"", i, i+1) }), ',',
+			Options{}},
+		"marks, limits, units and guesses": {repeated("x;y", 60, func(i int) string {
+			return pick(i, "12,5", "-", "3,25", "n.d.", "<LOD", "< 0,5", "ca. 7", "> 90", "", "NA") + ";" +
+				pick(i, "12,5 °C", "9 °C")
+		}), ';', Options{}},
+		"limits dropped": {repeated("x,y", 20, func(i int) string {
+			return pick(i, "1.5", "<0.5") + "," +
+				pick(i, "a", "b")
+		}), ',', Options{Censored: CensoredDrop}},
+		"labels": {repeated("x,y", 20, func(i int) string {
+			return pick(i, "1.5", "<0.5") + "," +
+				pick(i, "2.5", "<0.25", "")
+		}), ',', Options{Label: func(c string) bool { return c == "y" },
+			Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}}},
+		"words among numbers": {repeated("x,y", 40, func(i int) string {
+			return pick(i, "1.5", "2", "3", "4", "5", "6.5", "7",
+				"lost") + ",1"
+		}), ',', Options{}},
 		"words and codes": {repeated("x,y,z", 40, func(i int) string {
 			return pick(i, "steel", "brass") + "," + pick(i, "12B", "7", "9A") + "," + pick(i, "007", "011")
 		}), ',', Options{}},
-		"chromosomes":         {repeated("x", 240, func(i int) string { return pick(i, "1", "2", "3", "4", "5", "6", "X") }), ',', Options{}},
-		"declared categories": {repeated("x", 40, func(i int) string { return pick(i, "1", "2", "NA") }), ',', Options{Kinds: map[string]dataset.Kind{"x": dataset.KindCategorical}}},
-		"declared censored":   {repeated("x,y", 20, func(i int) string { return pick(i, "1", "2") + ",1" }), ',', Options{Kinds: map[string]dataset.Kind{"x censored": dataset.KindNumeric}, Lenient: true}},
-		"blanks":              {repeated("x,y", 20, func(i int) string { return pick(i, " 1.5", "2.5 ") + "," + pick(i, " a", "a ", "b") }), ',', Options{}},
-		"many levels":         {repeated("x", 1500, func(i int) string { return fmt.Sprintf("w%04d", i) }), ',', Options{}},
+		"chromosomes": {repeated("x", 240, func(i int) string { return pick(i, "1", "2", "3", "4", "5", "6", "X") }),
+			',', Options{}},
+		"declared categories": {repeated("x", 40, func(i int) string { return pick(i, "1", "2", "NA") }), ',',
+			Options{Kinds: map[string]dataset.Kind{"x": dataset.KindCategorical}}},
+		"declared censored": {repeated("x,y", 20, func(i int) string { return pick(i, "1", "2") + ",1" }), ',',
+			Options{Kinds: map[string]dataset.Kind{"x censored": dataset.KindNumeric}, Lenient: true}},
+		"blanks": {repeated("x,y", 20, func(i int) string {
+			return pick(i, " 1.5", "2.5 ") + "," +
+				pick(i, " a", "a ", "b")
+		}), ',', Options{}},
+		"many levels": {repeated("x", 1500, func(i int) string { return fmt.Sprintf("w%04d", i) }), ',', Options{}},
 		"words only further on": {repeated("x,y", 1500, func(i int) string {
 			if i > 1100 {
 				return "word,1.5"
 			}
 			return fmt.Sprintf("%d,2.5", i)
 		}), ',', Options{}},
-		"a total":  {repeated("name,x", 20, func(i int) string { return fmt.Sprintf("s%d,%d.5", i, i) }) + "Sum,190\n", ',', Options{}},
+		"a total": {repeated("name,x", 20, func(i int) string { return fmt.Sprintf("s%d,%d.5", i, i) }) +
+			"Sum,190\n", ',', Options{}},
 		"no value": {repeated("x,y", 5, func(i int) string { return ",1" }), ',', Options{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,16 +132,19 @@ func TestColumnsAsFiles(t *testing.T) {
 	}
 }
 
-// TestKnownColumns: columns of known kinds stay as they are, in their places, and their numbers tell about those of cells.
+// TestKnownColumns: columns of known kinds stay as they are, in their places, and their numbers tell about those of
+// cells.
 func TestKnownColumns(t *testing.T) {
 	number, word := dataset.NewNumeric("n", 1.5, 2.5), dataset.NewCategorical("w", "a")
 	word.Append(0)
 	word.Append(-1)
-	got, err := ReadColumns(t.Context(), []Column{{Known: number}, cellsOf("x", "1,234", "<5,678"), {Known: word}}, Options{})
+	got, err := ReadColumns(t.Context(), []Column{{Known: number}, cellsOf("x", "1,234", "<5,678"),
+		{Known: word}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.Names(), []string{"n", "x", "w", "x censored"}) || got.Columns()[0] != number || got.Columns()[2] != word {
+	if !slices.Equal(got.Names(), []string{"n", "x", "w", "x censored"}) || got.Columns()[0] != number ||
+		got.Columns()[2] != word {
 		t.Errorf("%q", got.Names())
 	}
 	if x := got.Columns()[1]; x.Format(0) != "1234" || x.Format(1) != "5678" {
@@ -127,18 +152,21 @@ func TestKnownColumns(t *testing.T) {
 	}
 	stored := cellsOf("x", "36.5", "36,5", "n.d.")
 	stored.Cells.Stored = true
-	if got, err = ReadColumns(t.Context(), []Column{stored}, Options{}); err != nil || got.Columns()[0].Format(1) != "36.5" || !got.Origin().Stored {
+	if got, err = ReadColumns(t.Context(), []Column{stored}, Options{}); err != nil ||
+		got.Columns()[0].Format(1) != "36.5" || !got.Origin().Stored {
 		t.Errorf("typed beside stored: %v, %v", got, err)
 	}
 }
 
 // TestMessagesAboutColumns name rows from 0, and options as the caller does.
 func TestMessagesAboutColumns(t *testing.T) {
-	opts := Options{Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}, Lenient: true, RowNames: "id", Setting: func(field, value string) string {
-		return map[string]string{"Censored": "censored=" + value, "Categorical": "categorical=" + value}[field]
-	}}
+	opts := Options{Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}, Lenient: true, RowNames: "id",
+		Setting: func(field, value string) string {
+			return map[string]string{"Censored": "censored=" + value, "Categorical": "categorical=" + value}[field]
+		}}
 	ids := Column{Known: dataset.NewText("id", "a", "b", "c", "d", "e", "f")}
-	got, err := ReadColumns(t.Context(), []Column{ids, cellsOf("x", "1.5", "lost", "2", "3", "4", "<0.5"), cellsOf("y", "1", "2", "3", "4", "5", "6")}, opts)
+	got, err := ReadColumns(t.Context(), []Column{ids, cellsOf("x", "1.5", "lost", "2", "3", "4", "<0.5"),
+		cellsOf("y", "1", "2", "3", "4", "5", "6")}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +215,8 @@ func TestMessyColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ofFiles := o.Headless || o.Units != nil || o.Unnamed != nil || bytes.ContainsAny(text, "\x00") || bytes.Contains(text, []byte("sep="))
+		ofFiles := o.Headless || o.Units != nil || o.Unnamed != nil || bytes.ContainsAny(text, "\x00") ||
+			bytes.Contains(text, []byte("sep="))
 		if ofFiles || o.Encoding != "" || strings.Contains(path, "34-ambiguous") {
 			continue
 		}

@@ -40,7 +40,8 @@ func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 }
 
 // readDelimited reads a text whose delimiter is the usual one if nothing tells.
-func readDelimited(ctx context.Context, r io.Reader, opts Options, notNumeric []int, usual byte) (*dataset.Table, error) {
+func readDelimited(ctx context.Context, r io.Reader, opts Options, notNumeric []int,
+	usual byte) (*dataset.Table, error) {
 	c := &csvReader{}
 	var err error
 	if c.guesser, err = newGuesser(opts); err != nil {
@@ -265,7 +266,8 @@ func (c *csvReader) split(rec record) ([][]byte, error) {
 			var ok bool
 			if field, end, ok = c.unquote(text, from+1); !ok {
 				return nil, &Error{Line: rec.line, Column: len(c.fields) + 1, Kind: ErrQuote,
-					Detail: quoteShort(text[from:]), Advice: "close the quote before the delimiter, and write quotes inside a field twice"}
+					Detail: quoteShort(text[from:]),
+					Advice: "close the quote before the delimiter, and write quotes inside a field twice"}
 			}
 		}
 		c.fields = append(c.fields, field)
@@ -336,11 +338,13 @@ func (c *csvReader) checkDelimiter(sample []sampled) error {
 		}
 		count = len(words)
 	}
-	if count < 2 || !slices.ContainsFunc(bytes.Fields(last.text), func(word []byte) bool { _, ok := wholeNumber(word); return ok }) {
+	if count < 2 || !slices.ContainsFunc(bytes.Fields(last.text),
+		func(word []byte) bool { _, ok := wholeNumber(word); return ok }) {
 		return nil
 	}
 	return &Error{Kind: ErrFormat, Line: sample[0].line,
-		Detail: fmt.Sprintf("each line has as many fields if they are separated by %q, not by %q", ' ', c.comma), Advice: "give --sep space"}
+		Detail: fmt.Sprintf("each line has as many fields if they are separated by %q, not by %q", ' ', c.comma),
+		Advice: "give --sep space"}
 }
 
 func (c *csvReader) readRest() error {

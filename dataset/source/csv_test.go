@@ -97,11 +97,14 @@ func TestReadCSV(t *testing.T) {
 		{"declared UTF-16", "a\x00\n\x001\x00\n\x00", Options{Encoding: "utf-16le"}, "a numeric [1]\n"},
 		{"Latin-1", "a,b\n1,caf\xe9\n", Options{Encoding: "latin1"}, "a numeric [1]\nb categorical [caf\u00e9]\n"},
 		{"Windows-1252", "a,b\n1,5 \x80\n", Options{Encoding: "Windows-1252"}, "a numeric [1]\nb numeric [5]\n"},
-		{"guessed", "a;b;c\n1,5;caf\xe9;1.234\n2;x;5\n", Options{}, "a numeric [1.5] [2]\nb categorical [caf\u00e9] [x]\nc numeric [1234] [5]\n"},
+		{"guessed", "a;b;c\n1,5;caf\xe9;1.234\n2;x;5\n", Options{},
+			"a numeric [1.5] [2]\nb categorical [caf\u00e9] [x]\nc numeric [1234] [5]\n"},
 		{"UTF-16 without a mark", "a\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", Options{}, "a numeric [1]\nb numeric [2]\n"},
-		{"big-endian UTF-16 without a mark", "\x00a\x00,\x00b\x00\n\x001\x00,\x002\x00\n", Options{}, "a numeric [1]\nb numeric [2]\n"},
+		{"big-endian UTF-16 without a mark", "\x00a\x00,\x00b\x00\n\x001\x00,\x002\x00\n", Options{},
+			"a numeric [1]\nb numeric [2]\n"},
 		{"a hint for Excel", "sep=|\na|b\n1|2,5\n", Options{}, "a numeric [1]\nb numeric [2.5]\n"},
-		{"rows and columns without values at the end", "a;b;;\n1;2;;\n;;;\n3;4;;\n;;;\n ;;;\n", Options{}, "a numeric [1] [] [3]\nb numeric [2] [] [4]\n"},
+		{"rows and columns without values at the end", "a;b;;\n1;2;;\n;;;\n3;4;;\n;;;\n ;;;\n", Options{},
+			"a numeric [1] [] [3]\nb numeric [2] [] [4]\n"},
 		{"infinities", "a\ninf\n-Infinity\n1e999\n", Options{},
 			"a numeric [+Inf] [-Inf] [+Inf]\n"},
 	} {
@@ -141,7 +144,8 @@ func TestReadCSVRefuses(t *testing.T) {
 			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"a word among numbers", late, Options{}, ErrNumber,
 			`line 2002, column 2 (b): the value is not a number: "oops"; correct it, or leave it empty if it is missing`},
-		{"a word in a column declared numeric", "a,b\n1,\"x\ny\"\n2,z\n", Options{Kinds: map[string]dataset.Kind{"b": dataset.KindNumeric}}, ErrNumber,
+		{"a word in a column declared numeric", "a,b\n1,\"x\ny\"\n2,z\n",
+			Options{Kinds: map[string]dataset.Kind{"b": dataset.KindNumeric}}, ErrNumber,
 			`line 2, column 2 (b): the value is not a number: "x\ny" (line 2), "z" (line 4); correct them, or leave them empty if they are missing; name words that mean that with --missing-marks`},
 		{"line after a field of two lines", "a,b\n\"x\ny\",1\n2\n", Options{}, ErrRagged,
 			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
@@ -177,9 +181,11 @@ func TestReadCSVRefuses(t *testing.T) {
 			"the text is not in the expected encoding: it looks like an old Excel workbook; open it in Excel or LibreOffice, and save it as .xlsx or .csv"},
 		{"blanks", "a   b\n1  2\n30 4\n", Options{}, ErrFormat,
 			"line 1: the format is unknown: each line has as many fields if they are separated by ' ', not by ','; give --sep space"},
-		{"thousands in the wrong place", "a;b\n1;2\n3,25;4\n", Options{Delimiter: ';', Thousands: ',', Kinds: map[string]dataset.Kind{"a": dataset.KindNumeric}}, ErrNumber,
+		{"thousands in the wrong place", "a;b\n1;2\n3,25;4\n", Options{Delimiter: ';', Thousands: ',',
+			Kinds: map[string]dataset.Kind{"a": dataset.KindNumeric}}, ErrNumber,
 			`line 3, column 1 (a): the value is not a number: "3,25"; correct it, or leave it empty if it is missing`},
-		{"a point where a comma is declared", "a;b\n1;2\n3.25;4\n", Options{Decimal: ',', Kinds: map[string]dataset.Kind{"a": dataset.KindNumeric}}, ErrNumber,
+		{"a point where a comma is declared", "a;b\n1;2\n3.25;4\n",
+			Options{Decimal: ',', Kinds: map[string]dataset.Kind{"a": dataset.KindNumeric}}, ErrNumber,
 			`line 3, column 1 (a): the value is not a number: "3.25"; correct it, or leave it empty if it is missing`},
 		{"an impossible decimal mark", "a\n", Options{Decimal: ';'}, ErrFormat,
 			`the format is unknown: ';' cannot be the decimal mark; use a point or a comma`},
@@ -226,7 +232,8 @@ func TestAnOpenQuoteDoesNotFillTheMemory(t *testing.T) {
 func TestRecordsBeyondTheBuffer(t *testing.T) {
 	wide := strings.Repeat("12345,", mostColumns-1) + "2\n" // three times the buffer
 	long := `"` + strings.Repeat("x\n", bufferSize) + `"`
-	for name, text := range map[string]string{"many fields": wide + wide, "a long field": "a,b\n1," + long + "\n2," + long + "\n"} {
+	for name, text := range map[string]string{"many fields": wide + wide, "a long field": "a,b\n1," + long +
+		"\n2," + long + "\n"} {
 		read, err := ReadCSV(t.Context(), strings.NewReader(text), Options{})
 		if err != nil || read.Rows() != 2 {
 			t.Errorf("%s: %v", name, err)
@@ -248,10 +255,12 @@ func TestManyLevelsAreText(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := read.Columns()[0]
-	if ids.Kind() != dataset.KindText || !ids.Missing(0) || ids.Format(1) != "r0" || ids.Format(3000) != "r2999" || !ids.Missing(3001) {
+	if ids.Kind() != dataset.KindText || !ids.Missing(0) || ids.Format(1) != "r0" ||
+		ids.Format(3000) != "r2999" || !ids.Missing(3001) {
 		t.Errorf("%v column, %q … %q", ids.Kind(), ids.Format(1), ids.Format(3000))
 	}
-	declared, err := ReadCSV(t.Context(), strings.NewReader(text.String()), Options{Kinds: map[string]dataset.Kind{"id": dataset.KindCategorical}})
+	declared, err := ReadCSV(t.Context(), strings.NewReader(text.String()),
+		Options{Kinds: map[string]dataset.Kind{"id": dataset.KindCategorical}})
 	if err != nil || declared.Columns()[0].Kind() != dataset.KindCategorical {
 		t.Errorf("declared categorical: %v", err)
 	}
@@ -260,7 +269,8 @@ func TestManyLevelsAreText(t *testing.T) {
 // randomTable returns columns of all kinds with values that are awkward in CSV.
 func randomTable(t testing.TB, r *rand.Rand) *dataset.Table {
 	t.Helper()
-	words := []string{"", "a", "b c", " lead", "trail\t", `quo"te`, `"`, "com,ma", "line\nfeed", "cr\r\nlf", "ünï", "x'y", "%", "{1}", `\`}
+	words := []string{"", "a", "b c", " lead", "trail\t", `quo"te`, `"`, "com,ma", "line\nfeed", "cr\r\nlf", "ünï",
+		"x'y", "%", "{1}", `\`}
 	rows, columns := r.IntN(50), 1+r.IntN(6)
 	var made []dataset.Column
 	for j := range columns {
@@ -302,7 +312,8 @@ func TestWrittenTablesReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := file.String()
-		got, err := ReadCSV(t.Context(), &file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(want), Missing: []string{}})
+		got, err := ReadCSV(t.Context(), &file, Options{Delimiter: ',', Header: HeaderPresent,
+			Kinds: kindsOf(want), Missing: []string{}})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -330,7 +341,8 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // FuzzReadCSV: any input gives a table or an *Error, and a table reads back
 // unchanged after it is written.
 func FuzzReadCSV(f *testing.F) {
-	for _, seed := range []string{"a,b\n1,x\n2,y\n", "\xef\xbb\xbfa;b\r\n1;\"x\"\"\r\n\"\r\n", "\"", "a,\"b\n", "0,1,2\n,,\n", "a\n\n1\n", " \"a\" ,b\n1,2",
+	for _, seed := range []string{"a,b\n1,x\n2,y\n", "\xef\xbb\xbfa;b\r\n1;\"x\"\"\r\n\"\r\n", "\"", "a,\"b\n",
+		"0,1,2\n,,\n", "a\n\n1\n", " \"a\" ,b\n1,2",
 		"a,a\n", "x\t1\n", "1e999,-inf,+.5\nNA,,?\n", "\"a\"b,c\n", "\x1f\x8b", "a\r\r\n1\r\n"} {
 		for _, delimiter := range []byte{0, ';', '\t'} {
 			f.Add([]byte(seed), delimiter, uint8(0))
@@ -356,7 +368,8 @@ func FuzzReadCSV(f *testing.F) {
 		if written.Decimal == 0 {
 			written.Decimal = '.'
 		}
-		again, err := ReadCSV(t.Context(), &file, Options{Delimiter: written.Delimiter, Decimal: written.Decimal, Encoding: "utf-8", Header: HeaderPresent, Kinds: kindsOf(read), Missing: []string{}})
+		again, err := ReadCSV(t.Context(), &file, Options{Delimiter: written.Delimiter, Decimal: written.Decimal,
+			Encoding: "utf-8", Header: HeaderPresent, Kinds: kindsOf(read), Missing: []string{}})
 		if err != nil {
 			t.Fatal(err)
 		}

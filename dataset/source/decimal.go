@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/nextbatch/nextbatch/dataset"
 )
 
 // signs counts the numbers of a column by what they tell about its marks.
@@ -19,9 +21,10 @@ type signs struct {
 	maybeComma, maybePoint int // 1,234 and 1.234
 	commaGroups            int // 1,234,567 and 1,234.5
 	pointGroups            int
-	blanks, quotes         int    // 1 234 and 1'234
-	short                  int    // whole numbers of at most three digits
-	example                string // of maybeComma, or else of maybePoint
+	blanks, quotes         int     // 1 234 and 1'234
+	short                  int     // whole numbers of at most three digits
+	example                string  // of maybeComma, or else of maybePoint
+	low, high              float64 // of the numbers that these would be with a decimal mark
 }
 
 func (s *signs) add(other signs) {
@@ -32,9 +35,21 @@ func (s *signs) add(other signs) {
 	s.commaGroups += other.commaGroups
 	s.pointGroups += other.pointGroups
 	s.short += other.short
+	if other.high > 0 {
+		s.sized(other.low)
+		s.sized(other.high)
+	}
 	if s.example == "" || s.maybeComma > 0 && s.maybeComma == other.maybeComma {
 		s.example = other.example
 	}
+}
+
+// sized adds the size of a number that may have a decimal mark.
+func (s *signs) sized(v float64) {
+	if s.high == 0 || v < s.low {
+		s.low = v
+	}
+	s.high = max(s.high, v)
 }
 
 // see counts a field.
@@ -70,12 +85,14 @@ func (s *signs) see(field []byte) {
 	case commas == 1 && points == 0 && (certain || !grouped(plain, ',')):
 		s.comma++
 	case commas == 1 && points == 0:
+		s.sized(withMark(plain, lastComma))
 		if s.maybeComma++; s.maybeComma == 1 {
 			s.example = string(plain)
 		}
 	case points == 1 && commas == 0 && (certain || !grouped(plain, '.')):
 		s.point++
 	case points == 1 && commas == 0:
+		s.sized(withMark(plain, lastPoint))
 		if s.maybePoint++; s.example == "" {
 			s.example = string(plain)
 		}
@@ -84,6 +101,12 @@ func (s *signs) see(field []byte) {
 	case commas == 0 && grouped(plain, '.'):
 		s.pointGroups++
 	}
+}
+
+// withMark returns the number with a decimal mark at a position.
+func withMark(plain []byte, at int) float64 {
+	v, _ := wholeNumber(slices.Concat(plain[:at], []byte{'.'}, plain[at+1:]))
+	return v
 }
 
 // grouped reports whether digits are in groups of three, as in 1,234,567, and the first one is not a zero.
@@ -128,7 +151,7 @@ func coreOf(field []byte) []byte {
 		after = after[length:]
 	}
 	after = bytes.TrimFunc(after, unicode.IsSpace)
-	if len(after) > 0 && !knownUnit(string(after), false) {
+	if len(after) > 0 && !dataset.KnownUnit(string(after), false) {
 		return nil
 	}
 	return bytes.TrimFunc(field[from:to], unicode.IsSpace)
@@ -137,7 +160,8 @@ func coreOf(field []byte) []byte {
 // beforeNumber reports whether a text may stand before the digits of a number.
 func beforeNumber(text string) bool {
 	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(text, "-"), "+"), "−")
-	if text == "" || text == "'" || slices.Contains(approximations, text) || slices.Contains(currencies, strings.ToUpper(text)) {
+	if text == "" || text == "'" || slices.Contains(approximations, text) ||
+		slices.Contains(dataset.Currencies, strings.ToUpper(text)) {
 		return true
 	}
 	return slices.ContainsFunc(limitSigns, func(s struct {
@@ -224,8 +248,8 @@ func (s signs) numeralsWith(decimal byte) numerals {
 	return n
 }
 
-// numeralsOf returns how the numbers of a column are written, given the decimal mark that the user asked for and that of the
-// file, 0 for none. Stored means that the file has numbers as programs write them, besides those in text.
+// numeralsOf returns how the numbers of a column are written, given the decimal mark that the user asked for and that
+// of the file, 0 for none. Stored means that the file has numbers as programs write them, besides those in text.
 func (s signs) numeralsOf(asked, file byte, stored bool) numerals {
 	decimal := cmp.Or(asked, s.decimal())
 	if stored && (s.point+s.maybePoint > 0 || decimal == 0) || decimal == 0 && file == 0 {
@@ -253,11 +277,14 @@ func (g *guesser) spellNumbers(body []sampled, columns int) {
 	if g.style.Decimal == 0 {
 		g.style.Decimal = g.fileDecimal(all)
 	}
-	g.spelled = make([]*numerals, columns)
+	g.spelled, g.signs = make([]*numerals, columns), each
 	for j, s := range each {
 		n := s.numeralsOf(g.opts.Decimal, g.style.Decimal, g.stored)
 		if g.opts.Thousands != 0 {
 			n.thousands = g.opts.Thousands
+		}
+		if g.stored && s.maybeComma > 0 && n.thousands == ',' && cmp.Or(g.opts.Decimal, g.opts.Thousands) == 0 {
+			n = g.besideStored(body, j, s, n)
 		}
 		if n.decimal == n.thousands { // only where the options say one of them
 			n.decimal = map[byte]byte{',': '.', '.': ','}[n.thousands]
@@ -265,9 +292,14 @@ func (g *guesser) spellNumbers(body []sampled, columns int) {
 		if n.thousands != 0 && g.style.Thousands == 0 {
 			g.style.Thousands = n.thousands
 		}
-		if n.decimal != '.' || n.thousands != 0 || n.typed != nil {
-			g.spelled[j] = &n
-		}
+		g.spell(j, n)
+	}
+}
+
+// spell says how the numbers of a column are written.
+func (g *guesser) spell(j int, n numerals) {
+	if g.spelled[j] = nil; n.decimal != '.' || n.thousands != 0 || n.typed != nil {
+		g.spelled[j] = &n
 	}
 }
 
@@ -291,7 +323,10 @@ func (g *guesser) fileDecimal(all signs) byte {
 		}
 		return '.'
 	case all.maybePoint > 0 && g.comma == ';' && all.short > 0:
-		g.notes = append(g.notes, fmt.Sprintf("it is not certain whether %s has a decimal point or is over a thousand; it is taken to have a decimal point%s", all.example, g.otherwise(",")))
+		g.notes = append(g.notes,
+			fmt.Sprintf(
+				"it is not certain whether %s has a decimal point or is over a thousand; it is taken to have a decimal point%s",
+				all.example, g.otherwise(",")))
 	}
 	if all.maybePoint > 0 {
 		return '.'

@@ -13,8 +13,8 @@ const (
 )
 
 // guessDelimiter returns the character that divides the records at the start of a text into equally many
-// fields, or most of them if none divides all. If several do, it is the one that makes most fields numbers, and the earlier
-// candidate if that decides nothing.
+// fields, or most of them if none divides all. If several do, it is the one that makes most fields numbers, and the
+// earlier candidate if that decides nothing.
 func guessDelimiter(text []byte, whole bool, candidates []byte) byte {
 	if len(text) > styleBytes {
 		text, whole = text[:styleBytes], false

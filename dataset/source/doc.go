@@ -11,9 +11,8 @@
 //	.npy, .npz                NumPy
 //	.mat                      MATLAB, version 5
 //
-// Read does the same for a source without a name. A gzip-compressed file is recognised by its content, and its name may end in
-// .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they are, for
-// features computed elsewhere.
+// Read does the same for a source without a name. A gzip-compressed file is recognised by its content, and its name may
+// end in .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they are, for features computed elsewhere.
 //
 // WriteFile chooses the writer the same way: .csv, .tsv, .tab, .xlsx, .jsonl, .ndjson,
 // .parquet, .npy, and .gz after any of them. A file appears under its name only

@@ -40,7 +40,8 @@ var marks = []struct{ bytes, encoding string }{
 
 // hasMark reports whether a text starts with a byte-order mark.
 func hasMark(text string) bool {
-	return slices.ContainsFunc(marks, func(m struct{ bytes, encoding string }) bool { return strings.HasPrefix(text, m.bytes) })
+	return slices.ContainsFunc(marks,
+		func(m struct{ bytes, encoding string }) bool { return strings.HasPrefix(text, m.bytes) })
 }
 
 // decodingOf returns how to decode a text that starts so, and the length of its
@@ -55,8 +56,10 @@ func decodingOf(start []byte, encoding string) (decode decoding, mark int, err e
 			continue
 		}
 		if encoding != "" && encoding != m.encoding && !(encoding == "utf8" && m.encoding == "utf-8") {
-			return nil, 0, &Error{Kind: ErrEncoding, Detail: fmt.Sprintf("it starts with the byte-order mark of %s, but is declared %s", m.encoding, encoding),
-				Advice: "leave the encoding out"}
+			return nil, 0,
+				&Error{Kind: ErrEncoding,
+					Detail: fmt.Sprintf("it starts with the byte-order mark of %s, but is declared %s", m.encoding, encoding),
+					Advice: "leave the encoding out"}
 		}
 		return encodings[m.encoding], len(m.bytes), nil
 	}
@@ -137,7 +140,8 @@ func windows1252(from *bufio.Reader) (rune, error) {
 	b, err := from.ReadByte()
 	r := charmap.Windows1252.DecodeByte(b)
 	if err == nil && r == utf8.RuneError {
-		err = &Error{Kind: ErrEncoding, Detail: fmt.Sprintf("windows-1252 has no character \\x%02x", b), Advice: "check the encoding; latin1 reads any byte"}
+		err = &Error{Kind: ErrEncoding, Detail: fmt.Sprintf("windows-1252 has no character \\x%02x", b),
+			Advice: "check the encoding; latin1 reads any byte"}
 	}
 	return r, err
 }
@@ -167,4 +171,5 @@ func utf16Order(low, high int) decoding {
 	}
 }
 
-var brokenUTF16 = &Error{Kind: ErrEncoding, Detail: "a character of UTF-16 is incomplete", Advice: "check that the file is complete, and its encoding"}
+var brokenUTF16 = &Error{Kind: ErrEncoding, Detail: "a character of UTF-16 is incomplete",
+	Advice: "check that the file is complete, and its encoding"}

@@ -54,7 +54,8 @@ func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, e
 		}
 		t, err = readOnce(ctx, path, read, opts, at.late)
 	}
-	if errors.Is(err, ErrEncoding) && opts.Encoding == "" && isDelimited(path, opts) && isRegular(path) { // beyond what was guessed from
+	// beyond what was guessed from
+	if errors.Is(err, ErrEncoding) && opts.Encoding == "" && isDelimited(path, opts) && isRegular(path) {
 		opts.Encoding = "windows-1252"
 		if again, err := ReadFile(ctx, path, opts); err == nil {
 			return withEncoding(again, opts.Encoding), nil
@@ -117,7 +118,9 @@ func delimited(start []byte) string {
 // cannot be read a second time, how the first time would suffice.
 func once(err error) error {
 	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil {
-		at.Advice += fmt.Sprintf("; if the column holds words, give --categorical %s, because this source cannot be read twice", words.Argument(at.Name))
+		at.Advice += fmt.Sprintf(
+			"; if the column holds words, give --categorical %s, because this source cannot be read twice",
+			words.Argument(at.Name))
 	}
 	return err
 }
@@ -203,7 +206,8 @@ func ReadMatrix[T matrix.Float](ctx context.Context, path string, opts Options) 
 }
 
 // matrixReader returns the reader for the file's extension.
-func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader, Options) (matrix.Dense[T], error), error) {
+func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader,
+	Options) (matrix.Dense[T], error), error) {
 	switch extension := extensionOf(path); extension {
 	case ".npy":
 		return ReadNPY[T], nil
@@ -212,7 +216,8 @@ func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader,
 	case ".mat":
 		return ReadMAT[T], nil
 	default:
-		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "give a file that ends in .npy, .npz or .mat"}
+		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
+			Advice: "give a file that ends in .npy, .npz or .mat"}
 	}
 }
 

@@ -42,8 +42,9 @@ func compressed(t testing.TB, text string) []byte {
 func TestReadFileByExtension(t *testing.T) {
 	dir := t.TempDir()
 	const comma, tab, arff = "a,b\n1,x\n", "a\tb\n1\tx\n", "@relation r\n@attribute a real\n@attribute b {x}\n@data\n1,x\n"
-	for name, text := range map[string]string{"t.csv": comma, "t.CSV": comma, "t.data": comma, "mit Leerzeichen ü.txt": comma,
-		"t.tsv": tab, "t.tab": tab, "t.arff": arff} {
+	for name, text := range map[string]string{"t.csv": comma, "t.CSV": comma, "t.data": comma,
+		"mit Leerzeichen ü.txt": comma,
+		"t.tsv":                 tab, "t.tab": tab, "t.arff": arff} {
 		for suffix, content := range map[string][]byte{"": []byte(text), ".gz": compressed(t, text), ".GZ": []byte(text)} {
 			read, err := ReadFile(t.Context(), writeFile(t, dir, name+suffix, content), Options{})
 			if err != nil {
@@ -111,7 +112,8 @@ func TestLateWordsTakeOneMorePass(t *testing.T) {
 		return readCSV(ctx, r, opts, notNumeric)
 	}
 	defer delete(readers, ".counted")
-	read, err := ReadFile(t.Context(), writeFile(t, t.TempDir(), "late.counted", []byte(text.String())), Options{Header: HeaderAbsent})
+	read, err := ReadFile(t.Context(), writeFile(t, t.TempDir(), "late.counted", []byte(text.String())),
+		Options{Header: HeaderAbsent})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,8 @@ var hints = map[string]string{
 	".sas7bdat": "in SAS, write it with PROC EXPORT as .csv; or " + pandasHint("read_sas"), ".xpt": pandasHint("read_sas"),
 	".rds": rHint, ".rdata": rHint, ".rda": rHint,
 	".db": sqlHint, ".sqlite": sqlHint, ".sqlite3": sqlHint,
-	".zip": "unpack it, and give the file inside", ".7z": "unpack it, and give the file inside", ".tar": "unpack it, and give the file inside",
+	".zip": "unpack it, and give the file inside", ".7z": "unpack it, and give the file inside",
+	".tar": "unpack it, and give the file inside",
 	".bz2": packHint, ".xz": packHint, ".zst": packHint, ".lz4": packHint,
 }
 

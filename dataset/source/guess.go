@@ -20,14 +20,18 @@ type guesser struct {
 	ignored map[string]bool
 	stored  bool          // numbers are stored as programs write them, besides those in text
 	spelled []*numerals   // by column: how its numbers are written
+	signs   []signs       // by column: what that follows from
 	style   dataset.Style // of the file
 	header  bool
 	notes   []string
+
+	warnings []string // how labels are read
 }
 
 // newGuesser checks the options.
 func newGuesser(opts Options) (guesser, error) {
-	return guesser{rows: rows{choice: opts.Choice.restart()}, opts: opts, missing: opts.missingSet(DefaultMissing()), ignored: opts.ignored()}, opts.checkNumerals()
+	return guesser{rows: rows{choice: opts.Choice.restart()}, opts: opts, missing: opts.missingSet(DefaultMissing()),
+		ignored: opts.ignored()}, opts.checkNumerals()
 }
 
 // sampled is a copy of a record and of its fields.
@@ -55,6 +59,9 @@ func (g *guesser) open(sample []sampled, notNumeric []int) error {
 		return err
 	}
 	if err := g.opts.check(g.names); err != nil {
+		return err
+	}
+	if err := g.asBefore(); err != nil {
 		return err
 	}
 	if g.header && len(body) > 1 && g.areUnits(body) {
@@ -145,9 +152,20 @@ func (g *guesser) numbers(j int) *numberSink {
 		name = g.names[j]
 	}
 	return &numberSink{
-		into: dataset.NewNumeric(name), missing: g.missing, numerals: g.spelled[j], cells: &tally{censored: g.opts.Censored},
+		into: dataset.NewNumeric(name), missing: g.missing, numerals: g.spelled[j], cells: g.tallyOf(j, name),
 		label: g.opts.Label != nil && g.opts.Label(name),
 	}
+}
+
+// tallyOf returns the tally of a column, with its unit if something else than the cells says it.
+func (g *guesser) tallyOf(j int, name string) *tally {
+	t := newTally(name, g.opts)
+	if !t.known && j < len(g.style.Units) {
+		if unit := strings.Trim(strings.TrimSpace(g.style.Units[j]), "[]()"); dataset.KnownUnit(unit, false) {
+			t.unit, t.known = unit, true
+		}
+	}
+	return t
 }
 
 // numericIn reports whether a column is one of numbers: all its values in the sample are numbers or missing, or all
@@ -236,8 +254,8 @@ func countsUp(fields [][]byte) bool {
 	return len(fields) > 2 // 0,1 may well be a row of data
 }
 
-// areUnits reports whether the first row of a body has the units of the columns: a known unit or one in brackets in a column
-// that is numbers otherwise, and in all others one as well, a dash, or nothing.
+// areUnits reports whether the first row of a body has the units of the columns: a known unit or one in brackets in a
+// column that is numbers otherwise, and in all others one as well, a dash, or nothing.
 func (g *guesser) areUnits(body []sampled) bool {
 	found := false
 	if len(body) == 0 || len(body[0].fields) != len(g.names) {
@@ -246,7 +264,7 @@ func (g *guesser) areUnits(body []sampled) bool {
 	for j, field := range body[0].fields {
 		text := strings.TrimSpace(string(field))
 		bracketed := len(text) > 2 && strings.ContainsAny(text[:1], "[(") && strings.ContainsAny(text[len(text)-1:], "])")
-		unit := bracketed || knownUnit(text, false)
+		unit := bracketed || dataset.KnownUnit(text, false)
 		if !unit && text != "" && text != "-" && text != "–" {
 			return false
 		}
@@ -265,17 +283,22 @@ func (g *guesser) finish() (*dataset.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dataset.Origin{Style: g.style, Headless: !g.header, Stored: g.stored, Notes: g.notes, Lines: g.lines, Warnings: g.totals()}
+	o := dataset.Origin{Style: g.style, Headless: !g.header, Stored: g.stored, Notes: g.notes, Lines: g.lines,
+		Warnings: slices.Concat(g.warnings, g.totals())}
 	var marks []dataset.Column
-	for j, s := range g.sinks {
+	for _, s := range g.sinks {
 		numbers, ok := s.(*numberSink)
 		if !ok || numbers == nil || numbers.cells == nil {
 			continue
 		}
-		warnings, notes := numbers.cells.remarks(g.names[j], numbers.label, g.opts.setting)
+		numbers.cells.setUnit(numbers.into)
+		warnings, notes := numbers.cells.remarks(numbers.into, g.ids(), g.opts.setting)
 		o.Warnings, o.Notes = append(o.Warnings, warnings...), append(o.Notes, notes...)
 		if c := g.marksOf(numbers, t); c != nil {
 			marks = append(marks, c)
+		}
+		if numbers.label && len(numbers.cells.sides) > 0 {
+			o.MarkCensored(numbers.into.Name(), numbers.cells.sides)
 		}
 	}
 	if marks != nil {
@@ -318,7 +341,13 @@ func (g *guesser) settle() error {
 	var wrong []*Error
 	for j, s := range g.sinks {
 		numbers, ok := s.(*numberSink)
-		if !ok || numbers == nil || numbers.cells == nil || numbers.cells.words.total == 0 {
+		if !ok || numbers == nil || numbers.cells == nil {
+			continue
+		}
+		if err := g.checkUnits(j, numbers); err != nil {
+			return err
+		}
+		if numbers.cells.words.total == 0 {
 			continue
 		}
 		found := &numbers.cells.words
@@ -342,6 +371,12 @@ func (g *guesser) settle() error {
 			g.late.late = append(g.late.late, j)
 		}
 	}
+	for j, s := range g.sinks {
+		if numbers, ok := s.(*numberSink); ok && numbers != nil && numbers.cells != nil &&
+			numbers.cells.limitsUnknown(numbers.into) {
+			wrong = append(wrong, g.unknownLimit(j, numbers.cells))
+		}
+	}
 	if len(wrong) > 0 {
 		for _, e := range wrong[1:] {
 			wrong[0].Detail += fmt.Sprintf("; in column %d (%s): %s", e.Column, e.Name, e.Detail)
@@ -352,6 +387,41 @@ func (g *guesser) settle() error {
 		return g.late
 	}
 	return nil
+}
+
+// checkUnits rejects a column of numbers whose units do not fit.
+func (g *guesser) checkUnits(j int, s *numberSink) error {
+	if s.guessed && !s.cells.isNumeric(s.into) {
+		return nil
+	}
+	detail, advice := s.cells.unitFault(s.into)
+	if detail == "" {
+		return nil
+	}
+	e := &Error{Line: s.cells.beside.line, Row: s.cells.beside.row, Column: j + 1, Name: g.names[j], Kind: ErrUnit,
+		Detail: detail, Advice: advice}
+	if words := g.opts.setting("Categorical", g.names[j]); words != "" && !s.label && !s.cells.history {
+		e.Advice += "; " + words + " makes it a column of categories"
+	}
+	return e
+}
+
+// unknownLimit is the error of labels beyond limits that are not known.
+func (g *guesser) unknownLimit(j int, cells *tally) *Error {
+	e := g.fieldError(cells.firstBeyond, j, ErrLimit, nil)
+	e.Detail, e.Advice = cells.beyond.with(g.ids()), "write the limit into the cells, as in <0.5"
+	if cells.unclear.total > 0 {
+		e.Detail = strings.TrimPrefix(e.Detail+", "+cells.unclear.with(g.ids()), ", ")
+	}
+	if lod := g.opts.setting("Lod", "0.5"); lod != "" {
+		e.Advice += ", or give it: " + lod
+	}
+	missing := g.opts.setting("Censored", "drop")
+	if marks := g.opts.setting("Missing", strings.Join(cells.unclear.list, ",")); cells.beyond.total == 0 && marks != "" {
+		missing = marks
+	}
+	e.Advice += "; " + missing + " makes such labels missing, so that their rows may be picked again"
+	return e
 }
 
 // dropEmpty drops columns at the end that have neither a name nor a value, as spreadsheets write them.

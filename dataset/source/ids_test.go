@@ -11,7 +11,8 @@ import (
 
 func TestIDs(t *testing.T) {
 	const csv = "id,x\n007,1\nNA,2\n7,3\n"
-	read, err := ReadCSV(t.Context(), strings.NewReader(csv), Options{ID: "id", Kinds: map[string]dataset.Kind{"id": dataset.KindNumeric}})
+	read, err := ReadCSV(t.Context(), strings.NewReader(csv), Options{ID: "id",
+		Kinds: map[string]dataset.Kind{"id": dataset.KindNumeric}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,22 +34,28 @@ func TestIDsRefused(t *testing.T) {
 		kind    error
 		says    string
 	}{
-		"twice.csv":      {[]byte("x,id\n1,a\n\n2,b\n3,\" a\"\n4,a\n"), "id", ErrID, `row 3 (from 0), column 2 (id): the id does not identify one row: "a" is also the id of row 0`},
-		"missing.csv":    {[]byte("x,id\n1,a\n2,\n"), "id", ErrID, "row 1 (from 0), column 2 (id): the id does not identify one row: it is missing"},
-		"absent.csv":     {[]byte("x,id\n1,a\n2,\n"), "ID", ErrColumn, "the columns are x, id"},
-		"twice.npy":      {array, "c1", ErrID, `row 1 (from 0), column 2 (c1): the id does not identify one row: "1" is also the id of row 0`},
-		"absent.npy":     {array, "c2", ErrColumn, "c0, c1"},
-		"missing.arff":   {[]byte("@relation r\n@attribute id string\n@data\na\n?\n"), "id", ErrID, "row 1 (from 0), column 1 (id)"},
+		"twice.csv": {[]byte("x,id\n1,a\n\n2,b\n3,\" a\"\n4,a\n"), "id", ErrID,
+			`row 3 (from 0), column 2 (id): the id does not identify one row: "a" is also the id of row 0`},
+		"missing.csv": {[]byte("x,id\n1,a\n2,\n"), "id", ErrID,
+			"row 1 (from 0), column 2 (id): the id does not identify one row: it is missing"},
+		"absent.csv": {[]byte("x,id\n1,a\n2,\n"), "ID", ErrColumn, "the columns are x, id"},
+		"twice.npy": {array, "c1", ErrID,
+			`row 1 (from 0), column 2 (c1): the id does not identify one row: "1" is also the id of row 0`},
+		"absent.npy": {array, "c2", ErrColumn, "c0, c1"},
+		"missing.arff": {[]byte("@relation r\n@attribute id string\n@data\na\n?\n"), "id", ErrID,
+			"row 1 (from 0), column 1 (id)"},
 		"twice.parquet":  {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "ID", ErrID, `"7" is also the id of row 0`},
 		"absent.parquet": {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "id", ErrColumn, "ID"},
 	} {
 		path := writeFile(t, dir, name, test.content)
 		_, err := ReadFile(t.Context(), path, Options{ID: test.id})
-		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ReadCSV(t.Context(), strings.NewReader("id,x\n1,2\n"), Options{ID: "id", Ignore: []string{"id"}}); !errors.Is(err, ErrColumn) {
+	if _, err := ReadCSV(t.Context(), strings.NewReader("id,x\n1,2\n"),
+		Options{ID: "id", Ignore: []string{"id"}}); !errors.Is(err, ErrColumn) {
 		t.Error(err)
 	}
 	table, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2))

@@ -118,7 +118,8 @@ func checkText(text []byte) error {
 	}
 	e := &Error{Kind: ErrEncoding, Detail: "it contains zero bytes, as binary files do", Advice: "check the file's format"}
 	if format := sniff(text); format != "" {
-		e.Detail, e.Advice = "it looks like "+formatName[format], "rename the file to end in "+format+", or give --format "+format[1:]
+		e.Detail, e.Advice = "it looks like "+formatName[format], "rename the file to end in "+format+
+			", or give --format "+format[1:]
 	} else if bytes.HasPrefix(text, []byte(oleMagic)) {
 		e.Detail, e.Advice = "it looks like an old Excel workbook", hints[".xls"]
 	} else if len(text) > 3 && text[0] != 0 && text[1] == 0 && text[3] == 0 {

@@ -32,7 +32,8 @@ func readJSONLines(ctx context.Context, r io.Reader, opts Options, notNumeric []
 	if err != nil {
 		return nil, err
 	}
-	j := &jsonReader{opts: opts, missing: opts.missingSet(nil), ignored: opts.ignored(), index: map[string]int{}, notNumeric: map[int]bool{}}
+	j := &jsonReader{opts: opts, missing: opts.missingSet(nil), ignored: opts.ignored(), index: map[string]int{},
+		notNumeric: map[int]bool{}}
 	for _, c := range notNumeric {
 		j.notNumeric[c] = true
 	}
@@ -68,7 +69,7 @@ func readJSONLines(ctx context.Context, r io.Reader, opts Options, notNumeric []
 	if err != nil {
 		return nil, err
 	}
-	t.SetOrigin(dataset.Origin{Lines: j.lines})
+	t.SetOrigin(dataset.Origin{Stored: true, Lines: j.lines})
 	return opts.withIDs(t, nil)
 }
 
@@ -117,7 +118,8 @@ func (j *jsonReader) addRow(rec record) error {
 
 func notJSON(rec record, at jsonScanner) *Error {
 	at.skip()
-	e := &Error{Line: rec.line, Kind: ErrJSON, Detail: "at " + quoteShort(at.text), Advice: "write each row as an object on one line"}
+	e := &Error{Line: rec.line, Kind: ErrJSON, Detail: "at " + quoteShort(at.text),
+		Advice: "write each row as an object on one line"}
 	if len(at.text) == 0 {
 		e.Detail = "it ends too early"
 	}
@@ -142,7 +144,8 @@ func (j *jsonReader) addMember(rec record, key string, s *jsonScanner) error {
 	case j.sinks[c] == nil:
 		return nil
 	case kind == jsonNested:
-		e.Kind, e.Detail, e.Advice = ErrNested, quoteShort(value), "write its parts as columns of their own, as pandas.json_normalize does, or --ignore "+key
+		e.Kind, e.Detail, e.Advice = ErrNested, quoteShort(value),
+			"write its parts as columns of their own, as pandas.json_normalize does, or --ignore "+key
 		return e
 	case j.filled[c] > j.done:
 		e.Kind, e.Detail, e.Advice = ErrJSON, "the key appears twice", "remove one"

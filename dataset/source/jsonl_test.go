@@ -18,15 +18,20 @@ func TestReadJSONLines(t *testing.T) {
 		opts       Options
 		want       string
 	}{
-		{"plain", `{"a": 1, "b": "x"}` + "\n" + `{"a":-2.5e3,"b":"y"}`, Options{}, "a numeric [1] [-2500]\nb categorical [x] [y]\n"},
-		{"another order, blank lines and Windows line ends", "{\"a\":1,\"b\":2}\r\n\r\n { \"b\" : 3 , \"a\" : 4 } \r\n", Options{}, "a numeric [1] [4]\nb numeric [2] [3]\n"},
+		{"plain", `{"a": 1, "b": "x"}` + "\n" + `{"a":-2.5e3,"b":"y"}`, Options{},
+			"a numeric [1] [-2500]\nb categorical [x] [y]\n"},
+		{"another order, blank lines and Windows line ends", "{\"a\":1,\"b\":2}\r\n\r\n { \"b\" : 3 , \"a\" : 4 } \r\n",
+			Options{}, "a numeric [1] [4]\nb numeric [2] [3]\n"},
 		{"keys that come and go", "{}\n{\"a\":1}\n{\"b\":\"x\"}\n{\"a\":2,\"c\":null}\n", Options{},
 			"a numeric [] [1] [] [2]\nb categorical [] [] [x] []\nc numeric [] [] [] []\n"},
 		{"missing values", `{"a":null,"b":"","c":NaN}` + "\n" + `{"a":"x","b":"NA","c":-Infinity}`, Options{},
 			"a categorical [] [x]\nb categorical [] [NA]\nc numeric [] [-Inf]\n"},
-		{"truth values", `{"a":true,"b":"x"}` + "\n" + `{"a":false,"b":true}`, Options{}, "a numeric [1] [0]\nb categorical [x] [true]\n"},
-		{"escapes", `{"\u00e9\"":"a\nb\\","x":"\ud83d\ude00"}`, Options{}, "é\" categorical [a\nb\\]\nx categorical [\U0001f600]\n"},
-		{"declared", `{"id":"007","x":"1.5"}` + "\n" + `{"id":8,"x":2}`, Options{ID: "id", Kinds: map[string]dataset.Kind{"x": dataset.KindNumeric}},
+		{"truth values", `{"a":true,"b":"x"}` + "\n" + `{"a":false,"b":true}`, Options{},
+			"a numeric [1] [0]\nb categorical [x] [true]\n"},
+		{"escapes", `{"\u00e9\"":"a\nb\\","x":"\ud83d\ude00"}`, Options{},
+			"é\" categorical [a\nb\\]\nx categorical [\U0001f600]\n"},
+		{"declared", `{"id":"007","x":"1.5"}` + "\n" + `{"id":8,"x":2}`,
+			Options{ID: "id", Kinds: map[string]dataset.Kind{"x": dataset.KindNumeric}},
 			"id text [007] [8]\nx numeric [1.5] [2]\n"},
 		{"a nested column is ignored", `{"a":1,"b":{"c":[1,"}"]}}`, Options{Ignore: []string{"b"}}, "a numeric [1]\n"},
 		{"UTF-16", "\xff\xfe{\x00\"\x00a\x00\"\x00:\x001\x00}\x00", Options{}, "a numeric [1]\n"},
@@ -54,16 +59,24 @@ func TestReadJSONLinesRefuses(t *testing.T) {
 		{"nested", `{"a":1}` + "\n" + `{"a":2,"b":[1, 2]}`, ErrNested,
 			`line 2, column 2 (b): the value is an object or a list: "[1, 2]"; write its parts as columns of their own, as pandas.json_normalize does, or --ignore b`},
 		{"a list", `[{"a":1}]`, ErrJSON, `line 1: the line is not a JSON object: it starts a list; ` + hints[".json"]},
-		{"over several lines", "{\n\"a\": 1\n}", ErrJSON, "line 1: the line is not a JSON object: it ends too early; write each row as an object on one line"},
-		{"no comma", `{"a":1 "b":2}`, ErrJSON, `line 1: the line is not a JSON object: at "\"b\":2}"; write each row as an object on one line`},
-		{"a comma too many", `{"a":1,}`, ErrJSON, `line 1: the line is not a JSON object: at "}"; write each row as an object on one line`},
-		{"no value", `{"a":}`, ErrJSON, `line 1: the line is not a JSON object: at "}"; write each row as an object on one line`},
-		{"a word", `{"a":yes}`, ErrJSON, `line 1: the line is not a JSON object: at "yes}"; write each row as an object on one line`},
-		{"more after the object", `{"a":1} {"a":2}`, ErrJSON, `line 1: the line is not a JSON object: at "{\"a\":2}"; write each row as an object on one line`},
-		{"a key twice", `{"a":1,"a":2}`, ErrJSON, `line 1, column 1 (a): the line is not a JSON object: the key appears twice; remove one`},
+		{"over several lines", "{\n\"a\": 1\n}", ErrJSON,
+			"line 1: the line is not a JSON object: it ends too early; write each row as an object on one line"},
+		{"no comma", `{"a":1 "b":2}`, ErrJSON,
+			`line 1: the line is not a JSON object: at "\"b\":2}"; write each row as an object on one line`},
+		{"a comma too many", `{"a":1,}`, ErrJSON,
+			`line 1: the line is not a JSON object: at "}"; write each row as an object on one line`},
+		{"no value", `{"a":}`, ErrJSON,
+			`line 1: the line is not a JSON object: at "}"; write each row as an object on one line`},
+		{"a word", `{"a":yes}`, ErrJSON,
+			`line 1: the line is not a JSON object: at "yes}"; write each row as an object on one line`},
+		{"more after the object", `{"a":1} {"a":2}`, ErrJSON,
+			`line 1: the line is not a JSON object: at "{\"a\":2}"; write each row as an object on one line`},
+		{"a key twice", `{"a":1,"a":2}`, ErrJSON,
+			`line 1, column 1 (a): the line is not a JSON object: the key appears twice; remove one`},
 		{"a word among numbers", `{"a":1}` + "\n" + `{"a":"x"}`, ErrNumber,
 			`line 2, column 1 (a): the value is not a number: "x"; correct it, or leave it empty if it is missing`},
-		{"Latin-1", "{\"a\":\"\xe9\"}", ErrEncoding, `line 1, column 1 (a): the text is not in the expected encoding: "\xe9" is not UTF-8; ` + advice[ErrEncoding]},
+		{"Latin-1", "{\"a\":\"\xe9\"}", ErrEncoding,
+			`line 1, column 1 (a): the text is not in the expected encoding: "\xe9" is not UTF-8; ` + advice[ErrEncoding]},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ReadJSONLines(t.Context(), strings.NewReader(test.text), Options{})
@@ -83,7 +96,8 @@ func TestLateStringsAreReadAgain(t *testing.T) {
 		t.Fatalf("%v, %v", read, err)
 	}
 	_, err = Read(t.Context(), strings.NewReader("{\"a\":1.50}\n{\"a\":\"x\"}\n"), Options{})
-	if !errors.Is(err, ErrNumber) || !strings.Contains(err.Error(), "--categorical a, because this source cannot be read twice") {
+	if !errors.Is(err, ErrNumber) || !strings.Contains(err.Error(),
+		"--categorical a, because this source cannot be read twice") {
 		t.Error(err)
 	}
 }
@@ -95,8 +109,10 @@ func TestMissingKeysCountAsMemory(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&first, `"k%d":1,`, i)
 	}
-	text := "{" + strings.TrimSuffix(first.String(), ",") + "}\n" + strings.Repeat("{}\n", 80_000) // 640 MB of missing values
-	if _, err := ReadJSONLines(t.Context(), strings.NewReader(text), Options{MaxMemory: 8 << 20}); !errors.Is(err, ErrMemory) {
+	// 640 MB of missing values
+	text := "{" + strings.TrimSuffix(first.String(), ",") + "}\n" + strings.Repeat("{}\n", 80_000)
+	if _, err := ReadJSONLines(t.Context(), strings.NewReader(text),
+		Options{MaxMemory: 8 << 20}); !errors.Is(err, ErrMemory) {
 		t.Error(err)
 	}
 }
@@ -126,7 +142,8 @@ func TestWrittenJSONLinesReadBack(t *testing.T) {
 // FuzzReadJSONLines: any input gives a table or an *Error, and a table reads back
 // unchanged after it is written.
 func FuzzReadJSONLines(f *testing.F) {
-	for _, seed := range []string{`{"a":1,"b":"x"}` + "\n" + `{"b":null,"c":true}`, "{}\n", `{"a":NaN}`, `{"a":-Infinity}`, `{"a":{"b":[1]}}`, `{"\u0041":"\ud800"}`,
+	for _, seed := range []string{`{"a":1,"b":"x"}` + "\n" + `{"b":null,"c":true}`, "{}\n", `{"a":NaN}`, `{"a":-Infinity}`,
+		`{"a":{"b":[1]}}`, `{"\u0041":"\ud800"}`,
 		"[1]", `{"a":"`, `{"a":1}{`, "\xff\xfe{\x00}\x00", `{"":1,"column0":2}`, `{"a":1e999,"b":.5}`, "\x1f\x8b"} {
 		f.Add([]byte(seed))
 	}

@@ -25,9 +25,11 @@ func TestLeastBytes(t *testing.T) {
 	}
 	for path, least := range map[string]int64{
 		parts: 3, filepath.Join(parts, "part-*.parquet"): 3, filepath.Join(dir, "t.parquet"): 3,
-		filepath.Join(dir, "t.csv"): 6, filepath.Join(dir, "t.tsv"): 6, filepath.Join(dir, "t.jsonl"): 6, filepath.Join(dir, "t.csv.gz"): 60,
+		filepath.Join(dir, "t.csv"): 6, filepath.Join(dir, "t.tsv"): 6, filepath.Join(dir, "t.jsonl"): 6,
+		filepath.Join(dir, "t.csv.gz"): 60,
 	} {
-		for _, opts := range []Options{{}, {Ignore: []string{"x", "id"}}, {Kinds: map[string]dataset.Kind{"count": dataset.KindText}}} {
+		for _, opts := range []Options{{}, {Ignore: []string{"x", "id"}},
+			{Kinds: map[string]dataset.Kind{"count": dataset.KindText}}} {
 			table, err := ReadFile(t.Context(), path, opts)
 			if err != nil {
 				t.Fatal(err)

@@ -21,7 +21,8 @@ func (o Options) allow(need int64, what string) error {
 	if o.MaxMemory <= 0 || need <= o.MaxMemory {
 		return nil
 	}
-	return &Error{Kind: ErrMemory, Detail: fmt.Sprintf("%s takes %s, but only %s is allowed", what, sizeText(need), sizeText(o.MaxMemory)),
+	return &Error{Kind: ErrMemory, Detail: fmt.Sprintf("%s takes %s, but only %s is allowed", what, sizeText(need),
+		sizeText(o.MaxMemory)),
 		Advice: "allow more, ignore columns, or read fewer rows"}
 }
 

@@ -42,14 +42,17 @@ func sameTable(t *testing.T, rows, cols int) []string {
 		t.Fatal(err)
 	}
 	var csv, npy, parquet, lines bytes.Buffer
-	if err := errors.Join(WriteCSV(&csv, table), WriteNPY(&npy, m), WriteParquet(&parquet, table), WriteJSONLines(&lines, table)); err != nil {
+	if err := errors.Join(WriteCSV(&csv, table), WriteNPY(&npy, m), WriteParquet(&parquet, table),
+		WriteJSONLines(&lines, table)); err != nil {
 		t.Fatal(err)
 	}
-	mat := matFile(binary.LittleEndian, variable{name: "x", class: mxDOUBLE, shape: []int32{int32(rows), int32(cols)}, kind: 9, numbers: m.Data})
+	mat := matFile(binary.LittleEndian, variable{name: "x", class: mxDOUBLE, shape: []int32{int32(rows), int32(cols)},
+		kind: 9, numbers: m.Data})
 	_, body, _ := strings.Cut(csv.String(), "\n")
 	files := map[string][]byte{
-		"t.csv": csv.Bytes(), "t.npy": npy.Bytes(), "t.npz": npzFile(t, zipped{"x.npy", zip.Deflate, npy.Bytes()}), "t.parquet": parquet.Bytes(),
-		"t.arff": []byte(arff.String() + "@data\n" + body), "t.mat": mat,
+		"t.csv": csv.Bytes(), "t.npy": npy.Bytes(), "t.npz": npzFile(t, zipped{"x.npy", zip.Deflate, npy.Bytes()}),
+		"t.parquet": parquet.Bytes(),
+		"t.arff":    []byte(arff.String() + "@data\n" + body), "t.mat": mat,
 		"t.jsonl": lines.Bytes(), "t.xlsx": xlsxFile(t, sheetOf(csv.String())),
 	}
 	var paths []string
@@ -73,7 +76,8 @@ func TestMaxMemory(t *testing.T) {
 		if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "MiB") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
-		if isArray := strings.Contains(path, ".npy") || strings.Contains(path, ".npz") || strings.Contains(path, ".mat"); isArray {
+		if isArray := strings.Contains(path, ".npy") || strings.Contains(path, ".npz") ||
+			strings.Contains(path, ".mat"); isArray {
 			if _, err := ReadMatrix[float32](t.Context(), path, Options{MaxMemory: 1 << 20}); !errors.Is(err, ErrMemory) {
 				t.Errorf("%s: %v", path, err)
 			}
@@ -99,7 +103,8 @@ func TestArchivesAreMeasuredBeforeTheyAreRead(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := ReadFile(t.Context(), path, Options{MaxMemory: 100 << 20})
 		runtime.ReadMemStats(&after)
-		if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "524288 x 128 numbers takes 1.0 GiB, but only 100.0 MiB is allowed") {
+		if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(),
+			"524288 x 128 numbers takes 1.0 GiB, but only 100.0 MiB is allowed") {
 			t.Errorf("%s: %v", path, err)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {

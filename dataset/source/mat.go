@@ -93,7 +93,8 @@ func (f *matReader[T]) readHeader() error {
 		return &Error{Kind: ErrFormat, Detail: "it is of version 4, or not a MATLAB file", Advice: "save it with -v7"}
 	}
 	if err != nil {
-		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it ends in the header, after %d bytes", n), Cause: err, Advice: "check that the file is complete"}
+		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it ends in the header, after %d bytes", n), Cause: err,
+			Advice: "check that the file is complete"}
 	}
 	switch string(header[126:]) {
 	case "IM":
@@ -102,7 +103,8 @@ func (f *matReader[T]) readHeader() error {
 		f.order = binary.BigEndian
 	}
 	if f.order == nil || f.order.Uint16(header[124:])>>8 != 1 {
-		return &Error{Kind: ErrFormat, Detail: "it does not start as a MATLAB file of version 5 does: " + quoteShort(header[:16]), Advice: "save it with -v7"}
+		return &Error{Kind: ErrFormat, Detail: "it does not start as a MATLAB file of version 5 does: " +
+			quoteShort(header[:16]), Advice: "save it with -v7"}
 	}
 	return nil
 }
@@ -231,7 +233,8 @@ func (f *matReader[T]) readSmall(body *io.LimitedReader, want uint32) ([]byte, e
 	}
 	const most = 4096
 	if kind != want || length > most {
-		return nil, damaged(fmt.Errorf("an element of type %d and %d bytes, where one of type %d is expected", kind, length, want))
+		return nil,
+			damaged(fmt.Errorf("an element of type %d and %d bytes, where one of type %d is expected", kind, length, want))
 	}
 	padded := make([]byte, length)
 	if _, err := io.ReadFull(data, padded); err != nil {

@@ -190,15 +190,18 @@ func TestReadMATRefuses(t *testing.T) {
 		"cut header": {file[:100], "z", ErrRead, "header"},
 		"cut zip":    {zipped[:len(zipped)-9], "", ErrRead, ""},
 		"checksum":   {damaged, "", ErrRead, "checksum"},
-		"cube":       {one(variable{"x", mxDOUBLE, []int32{2, 1, 2}, 9, []float64{1, 2, 3, 4}, false}), "x", ErrShape, "3 dimensions"},
-		"no rows":    {one(variable{"x", mxDOUBLE, []int32{0, 3}, 9, []float64{}, false}), "x", ErrEmpty, "0 x 3"},
-		"negative":   {one(variable{"x", mxDOUBLE, []int32{-1, 3}, 9, []float64{1}, false}), "x", ErrShape, ""},
-		"short":      {one(variable{"x", mxDOUBLE, []int32{2, 2}, 9, []float64{1, 2, 3}, false}), "x", ErrRead, "2 x 2"},
-		"huge":       {one(variable{"x", mxDOUBLE, []int32{1 << 30, 1 << 29}, 9, []float64{1, 2, 3}, true}), "x", ErrRead, ""},
-		"type":       {one(variable{"x", mxDOUBLE, []int32{1, 1}, 16, []float64{1}, true}), "x", ErrFormat, "type 16"},
+		"cube": {one(variable{"x", mxDOUBLE, []int32{2, 1, 2}, 9, []float64{1, 2, 3, 4}, false}), "x",
+			ErrShape, "3 dimensions"},
+		"no rows":  {one(variable{"x", mxDOUBLE, []int32{0, 3}, 9, []float64{}, false}), "x", ErrEmpty, "0 x 3"},
+		"negative": {one(variable{"x", mxDOUBLE, []int32{-1, 3}, 9, []float64{1}, false}), "x", ErrShape, ""},
+		"short":    {one(variable{"x", mxDOUBLE, []int32{2, 2}, 9, []float64{1, 2, 3}, false}), "x", ErrRead, "2 x 2"},
+		"huge": {one(variable{"x", mxDOUBLE, []int32{1 << 30, 1 << 29}, 9, []float64{1, 2, 3}, true}), "x", ErrRead,
+			""},
+		"type": {one(variable{"x", mxDOUBLE, []int32{1, 1}, 16, []float64{1}, true}), "x", ErrFormat, "type 16"},
 	} {
 		_, err := ReadMAT[float64](t.Context(), bytes.NewReader(test.file), Options{Array: test.array})
-		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -50,7 +50,8 @@ func become(t *testing.T, path string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "style: fields %q, decimal %q, thousands %q, encoding %q, CRLF %v, mark %v, unnamed %v, units %q\n",
 		o.Delimiter, o.Decimal, o.Thousands, o.Encoding, o.CRLF, o.Mark, o.Unnamed, o.Units)
-	fmt.Fprintf(&b, "header: %v; rows: %d, on lines %d to %d\n", !o.Headless, read.Rows(), o.Lines.Of(0), o.Lines.Of(read.Rows()-1))
+	fmt.Fprintf(&b, "header: %v; rows: %d, on lines %d to %d\n", !o.Headless, read.Rows(), o.Lines.Of(0),
+		o.Lines.Of(read.Rows()-1))
 	for _, w := range o.Warnings {
 		b.WriteString("warning: " + w + "\n")
 	}
@@ -85,8 +86,8 @@ func TestMessyTablesAgain(t *testing.T) {
 	}
 }
 
-// FuzzGuess: whatever a file has, the guess gives a table or an *Error, says how the file is written, and declaring what it
-// guessed gives the same table.
+// FuzzGuess: whatever a file has, the guess gives a table or an *Error, says how the file is written, and declaring
+// what it guessed gives the same table.
 func FuzzGuess(f *testing.F) {
 	paths, err := filepath.Glob("testdata/messy/*.?sv")
 	if err != nil {

@@ -116,10 +116,12 @@ func readNPYHeader(r io.Reader) (array, error) {
 		}
 		length = int64(binary.LittleEndian.Uint32(start[8:]))
 	default:
-		return array{}, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("version %d of NumPy's format", start[6]), Advice: "write it with numpy.save"}
+		return array{}, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("version %d of NumPy's format", start[6]),
+			Advice: "write it with numpy.save"}
 	}
 	if length > mostHeader {
-		return array{}, &Error{Kind: ErrHeader, Detail: fmt.Sprintf("it has %d bytes", length), Advice: "check that the file is complete"}
+		return array{}, &Error{Kind: ErrHeader, Detail: fmt.Sprintf("it has %d bytes", length),
+			Advice: "check that the file is complete"}
 	}
 	header := make([]byte, length)
 	if err := readStart(r, header); err != nil {

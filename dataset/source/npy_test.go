@@ -53,8 +53,10 @@ func TestReadNPYElements(t *testing.T) {
 	for _, order := range []string{"<", ">", "="} {
 		for descr, data := range map[string]any{
 			"f4": []float32{1, 2, 3, -4, 5.5, 6}, "f8": []float64{1, 2, 3, -4, 5.5, 6},
-			"i1": []int8{1, 2, 3, -4, 5, 6}, "i2": []int16{1, 2, 3, -4, 5, 6}, "i4": []int32{1, 2, 3, -4, 5, 6}, "i8": []int64{1, 2, 3, -4, 5, 6},
-			"u1": []uint8{1, 2, 3, 255, 5, 6}, "u2": []uint16{1, 2, 3, 65535, 5, 6}, "u4": []uint32{1, 2, 3, 1 << 31, 5, 6}, "u8": []uint64{1, 2, 3, 1 << 63, 5, 6},
+			"i1": []int8{1, 2, 3, -4, 5, 6}, "i2": []int16{1, 2, 3, -4, 5, 6}, "i4": []int32{1, 2, 3, -4, 5, 6},
+			"i8": []int64{1, 2, 3, -4, 5, 6},
+			"u1": []uint8{1, 2, 3, 255, 5, 6}, "u2": []uint16{1, 2, 3, 65535, 5, 6}, "u4": []uint32{1, 2, 3, 1 << 31, 5, 6},
+			"u8": []uint64{1, 2, 3, 1 << 63, 5, 6},
 			"b1": []uint8{1, 0, 2, 1, 0, 0},
 		} {
 			v := valuesOf(descr, data)
@@ -100,7 +102,8 @@ func TestReadNPYTable(t *testing.T) {
 	if got := show(read); got != "c0 numeric [1] [0.5]\nc1 numeric [] [3]\n" {
 		t.Error(got)
 	}
-	read, err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, npyHeaderText("<i8", "False", "(2L,)"), []int64{7, 5})),
+	read,
+		err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, npyHeaderText("<i8", "False", "(2L,)"), []int64{7, 5})),
 		Options{Kinds: map[string]dataset.Kind{"c0": dataset.KindText}})
 	if err != nil {
 		t.Fatal(err)
@@ -118,28 +121,34 @@ func TestReadNPYRefuses(t *testing.T) {
 		kind error
 		says string
 	}{
-		"empty":         {nil, ErrRead, "header"},
-		"text":          {[]byte("a,b\n1,2\n3,4\n"), ErrFormat, "numpy.save"},
-		"version":       {npyFile(4, plain, numbers), ErrFormat, "version 4"},
-		"long header":   {npyFile(2, plain+strings.Repeat(" ", 1<<20), numbers), ErrHeader, "bytes"},
-		"cut header":    {npyFile(1, plain, numbers)[:40], ErrRead, "header"},
-		"cut":           {npyFile(1, plain, numbers[:3]), ErrRead, "row 1 (from 0), column 2: the file cannot be read completely: it ends after 3 of 2 x 2"},
+		"empty":       {nil, ErrRead, "header"},
+		"text":        {[]byte("a,b\n1,2\n3,4\n"), ErrFormat, "numpy.save"},
+		"version":     {npyFile(4, plain, numbers), ErrFormat, "version 4"},
+		"long header": {npyFile(2, plain+strings.Repeat(" ", 1<<20), numbers), ErrHeader, "bytes"},
+		"cut header":  {npyFile(1, plain, numbers)[:40], ErrRead, "header"},
+		"cut": {npyFile(1, plain, numbers[:3]), ErrRead,
+			"row 1 (from 0), column 2: the file cannot be read completely: it ends after 3 of 2 x 2"},
 		"more":          {npyFile(1, plain, numbers, numbers), ErrFormat, "bytes after"},
 		"no dictionary": {npyFile(1, "[]", numbers), ErrHeader, "numpy.save"},
 		"no shape":      {npyFile(1, "{'descr': '<f8', 'fortran_order': False}", numbers), ErrHeader, ""},
-		"shape twice":   {npyFile(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'shape': (2, 2)}", numbers), ErrHeader, ""},
-		"other key":     {npyFile(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'x': 1}", numbers), ErrHeader, ""},
-		"negative":      {npyFile(1, npyHeaderText("<f8", "False", "(-2, 2)"), numbers), ErrHeader, ""},
-		"objects":       {npyFile(1, npyHeaderText("|O", "False", "(2, 2)"), numbers), ErrFormat, `"|O"`},
-		"texts":         {npyFile(1, npyHeaderText("<U5", "False", "(2, 2)"), numbers), ErrFormat, "astype"},
-		"complex":       {npyFile(1, npyHeaderText("<c8", "False", "(2, 2)"), numbers), ErrFormat, "astype"},
-		"structured":    {npyFile(1, "{'descr': [('a', '<f8'), ('b', '<i4', (3,))], 'fortran_order': False, 'shape': (2,), }", numbers), ErrFormat, "'a'"},
-		"scalar":        {npyFile(1, npyHeaderText("<f8", "False", "()"), numbers), ErrShape, "0 dimensions"},
-		"cube":          {npyFile(1, npyHeaderText("<f8", "False", "(2, 1, 2)"), numbers), ErrShape, "3 dimensions"},
-		"no rows":       {npyFile(1, npyHeaderText("<f8", "False", "(0, 9)")), ErrEmpty, "0 x 9"},
-		"no columns":    {npyFile(1, npyHeaderText("<f8", "False", "(1000000000000, 0)")), ErrEmpty, "x 0"},
-		"huge":          {npyFile(1, npyHeaderText("<f8", "False", "(99999999999, 99)"), numbers), ErrRead, "it ends after 4"},
-		"huge, u1":      {npyFile(1, npyHeaderText("|u1", "True", "(1152921504606846975, 1)"), numbers), ErrRead, "it ends after 32"},
+		"shape twice": {npyFile(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'shape': (2, 2)}",
+			numbers), ErrHeader, ""},
+		"other key": {npyFile(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'x': 1}",
+			numbers), ErrHeader, ""},
+		"negative": {npyFile(1, npyHeaderText("<f8", "False", "(-2, 2)"), numbers), ErrHeader, ""},
+		"objects":  {npyFile(1, npyHeaderText("|O", "False", "(2, 2)"), numbers), ErrFormat, `"|O"`},
+		"texts":    {npyFile(1, npyHeaderText("<U5", "False", "(2, 2)"), numbers), ErrFormat, "astype"},
+		"complex":  {npyFile(1, npyHeaderText("<c8", "False", "(2, 2)"), numbers), ErrFormat, "astype"},
+		"structured": {npyFile(1, "{'descr': [('a', '<f8'), ('b', '<i4', (3,))], 'fortran_order': False, 'shape': (2,), }",
+			numbers), ErrFormat, "'a'"},
+		"scalar":     {npyFile(1, npyHeaderText("<f8", "False", "()"), numbers), ErrShape, "0 dimensions"},
+		"cube":       {npyFile(1, npyHeaderText("<f8", "False", "(2, 1, 2)"), numbers), ErrShape, "3 dimensions"},
+		"no rows":    {npyFile(1, npyHeaderText("<f8", "False", "(0, 9)")), ErrEmpty, "0 x 9"},
+		"no columns": {npyFile(1, npyHeaderText("<f8", "False", "(1000000000000, 0)")), ErrEmpty, "x 0"},
+		"huge": {npyFile(1, npyHeaderText("<f8", "False", "(99999999999, 99)"), numbers),
+			ErrRead, "it ends after 4"},
+		"huge, u1": {npyFile(1, npyHeaderText("|u1", "True", "(1152921504606846975, 1)"), numbers),
+			ErrRead, "it ends after 32"},
 		"overflow":      {npyFile(1, npyHeaderText("<f8", "False", "(9999999999, 9999999999)"), numbers), ErrShape, ""},
 		"overflow of a": {npyFile(1, npyHeaderText("<f8", "False", "(99999999999999999999, 1)"), numbers), ErrHeader, ""},
 	} {
@@ -152,7 +161,8 @@ func TestReadNPYRefuses(t *testing.T) {
 			},
 		} {
 			_, err := r()
-			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) ||
+				!strings.Contains(err.Error(), test.says) || at.Advice == "" {
 				t.Errorf("%s, %s: %v", name, how, err)
 			}
 		}
@@ -161,8 +171,11 @@ func TestReadNPYRefuses(t *testing.T) {
 	if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, ErrRange) || at.Row != 2 || at.Column != 1 {
 		t.Error(err)
 	}
-	_, err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, npyHeaderText("<i8", "True", "(2, 2)"), []int64{1, 2, 3, 1<<53 + 1})), Options{})
-	if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, ErrRange) || at.Row != 2 || at.Column != 2 || at.Name != "c1" {
+	_,
+		err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, npyHeaderText("<i8", "True", "(2, 2)"),
+		[]int64{1, 2, 3, 1<<53 + 1})), Options{})
+	if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, ErrRange) || at.Row != 2 ||
+		at.Column != 2 || at.Name != "c1" {
 		t.Error(err)
 	}
 	_, err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, plain, numbers)), Options{Ignore: []string{"c7"}})
@@ -226,7 +239,8 @@ func TestReadMatrix(t *testing.T) {
 		checkMatrix(t, name, m, [][]float64{{1}, {2}})
 	}
 	bad := writeFile(t, dir, "bad.npy", file[:len(file)-1])
-	if _, err := ReadMatrix[float64](t.Context(), bad, Options{}); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), bad) {
+	if _, err := ReadMatrix[float64](t.Context(), bad, Options{}); !errors.Is(err, ErrRead) ||
+		!strings.Contains(err.Error(), bad) {
 		t.Error(err)
 	}
 	if _, err := ReadMatrix[float64](t.Context(), bad, Options{Array: "x"}); !errors.Is(err, ErrArray) {

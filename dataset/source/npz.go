@@ -87,7 +87,8 @@ func oneOf(names []string, name string) error {
 	case found == 0:
 		return &Error{Kind: ErrArray, Detail: name, Advice: "the arrays are " + shortList(names)}
 	case name == "":
-		return &Error{Kind: ErrArray, Detail: fmt.Sprintf("it has %d, and no name is given", len(names)), Advice: "name one of " + shortList(names)}
+		return &Error{Kind: ErrArray, Detail: fmt.Sprintf("it has %d, and no name is given", len(names)),
+			Advice: "name one of " + shortList(names)}
 	}
 	return &Error{Kind: ErrArray, Detail: name + " is the name of several arrays", Advice: "rename all but one"}
 }

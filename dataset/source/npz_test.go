@@ -66,7 +66,8 @@ func TestReadNPZ(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkMatrix(t, "y", m, [][]float64{{5}, {6}})
-	single := npzFile(t, zipped{"arr_0.npy", zip.Deflate, npyFile(1, npyHeaderText("<i8", "False", "(2,)"), []int64{5, 6})})
+	single := npzFile(t, zipped{"arr_0.npy", zip.Deflate, npyFile(1,
+		npyHeaderText("<i8", "False", "(2,)"), []int64{5, 6})})
 	if m, err = ReadNPZ[float64](t.Context(), bytes.NewReader(single), Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +92,13 @@ func TestReadNPZRefuses(t *testing.T) {
 		"no array": {npzFile(t, zipped{"a.txt", zip.Store, nil}), "", ErrEmpty, ""},
 		"twice":    {npzFile(t, zipped{"a.npy", zip.Store, nil}, zipped{"a.npy", zip.Store, nil}), "a", ErrArray, "several"},
 		"checksum": {stored, "x", ErrRead, "checksum"},
-		"huge": {npzFile(t, zipped{"a.npy", zip.Deflate, npyFile(1, npyHeaderText("<f8", "True", "(99999999999, 9)"), []float64{1})}), "a", ErrRead,
+		"huge": {npzFile(t, zipped{"a.npy", zip.Deflate, npyFile(1, npyHeaderText("<f8", "True", "(99999999999, 9)"),
+			[]float64{1})}), "a", ErrRead,
 			"it ends after 1 of"},
 	} {
 		_, err := ReadNPZ[float64](t.Context(), bytes.NewReader(test.file), Options{Array: test.array})
-		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -23,7 +23,8 @@ func checkNumber(t *testing.T, text string) {
 }
 
 func TestNumbersAreThoseOfStrconv(t *testing.T) {
-	for _, text := range []string{"0", "-0", "+1", "1.", ".5", "-.5e3", "1e22", "1e23", "123456789e-22", "9007199254740993",
+	for _, text := range []string{"0", "-0", "+1", "1.", ".5", "-.5e3", "1e22", "1e23",
+		"123456789e-22", "9007199254740993",
 		"9007199254740992e22", "18446744073709551616", "0.1", "0.30000000000000004", "1E5", "1e+5", "1e-400", "4.9e-324",
 		"1e400", "-1e400", "1e99999999999999999999", "0e99999999999999999999", "inf", "-Inf", "+Infinity",
 		"000000000000000000000000000001", "0.0000000000000000000000000000001", "179769313486231570000000000000000000000"} {
@@ -42,7 +43,8 @@ func TestNumbersAreThoseOfStrconv(t *testing.T) {
 }
 
 func TestTextsThatAreNotNumbers(t *testing.T) {
-	for _, text := range []string{"", "-", "+", ".", "-.", "e5", "1e", "1e+", "1x", "x1", "0x10", "1_000", "nan", "--1", "1,5", " 1", "infinit"} {
+	for _, text := range []string{"", "-", "+", ".", "-.", "e5", "1e", "1e+", "1x", "x1", "0x10", "1_000", "nan", "--1",
+		"1,5", " 1", "infinit"} {
 		if v, ok := wholeNumber([]byte(text)); ok {
 			t.Errorf("%q is read as %v", text, v)
 		}
@@ -72,7 +74,8 @@ func FuzzNumber(f *testing.F) {
 		got, ok := wholeNumber([]byte(text))
 		want, err := strconv.ParseFloat(text, 64)
 		valid := err == nil || errors.Is(err, strconv.ErrRange)
-		decimal := !strings.ContainsAny(text, "xX_nN") || strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf")
+		decimal := !strings.ContainsAny(text, "xX_nN") ||
+			strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf")
 		if ok != (valid && decimal) {
 			t.Fatalf("%q: is a number: %v, strconv: %v", text, ok, err)
 		}

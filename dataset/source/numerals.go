@@ -10,9 +10,10 @@ import (
 // programs write them.
 type numerals struct {
 	decimal   byte
-	thousands byte      // 0 if digits are not grouped
-	typed     *numerals // of numbers that people typed as text, such as <0,5, beside numbers that a workbook stores; nil if they are alike
-	plain     []byte    // scratch
+	thousands byte // 0 if digits are not grouped
+	// of numbers that people typed as text, such as <0,5, beside numbers that a workbook stores; nil if they are alike
+	typed *numerals
+	plain []byte // scratch
 }
 
 // checkNumerals rejects marks that numbers cannot have.

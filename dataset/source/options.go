@@ -3,7 +3,9 @@ package source
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,9 +36,14 @@ type Options struct {
 	Encoding string
 	// Censored is how values of which only a limit is known, such as <0.5, are read in CSV files and workbooks.
 	Censored Censored
-	// Label, unless nil, reports whether a column holds labels. Nothing marks those that are
-	// censored, because no model may see them.
+	// Label, unless nil, reports whether a column holds labels. No column marks those that are
+	// censored, because no model may see it; dataset.Origin has them.
 	Label func(column string) bool
+	// History, unless nil, returns what is known of a column of labels that began in another file; nil if nothing is.
+	History func(column string) *dataset.History
+	// Lod are limits of detection by column of labels, or under an empty name that of all others. A label such as <LOD or
+	// n.d. is one below the limit. Without a limit, <LOD is an error.
+	Lod map[string]float64
 	// Header determines whether the first row of a CSV file holds the column names.
 	// Without a header the columns are named column0, column1, …
 	Header Header
@@ -62,8 +69,8 @@ type Options struct {
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
 	// Setting, unless nil, is what messages call an option with a value, as in censored="drop" for the field
-	// Censored; empty means that the user cannot set it. The fields are Missing, Censored, Decimal and, for a kind of a
-	// column, Categorical. Nil means the flags of the command line.
+	// Censored; empty means that the user cannot set it. The fields are Missing, Censored, Lod, Decimal and, for a kind of
+	// a column, Categorical. Nil means the flags of the command line.
 	Setting func(field, value string) string
 	// Choice drops rows while a text file is read; nil keeps all.
 	Choice *Choice
@@ -96,17 +103,49 @@ func (o Options) kind(name string) (dataset.Kind, bool) {
 }
 
 // flags are those of the command line that messages name.
-var flags = map[string]string{"Missing": "--missing-marks", "Categorical": "--categorical", "Censored": "--censored", "Decimal": "--decimal"}
+var flags = map[string]string{"Missing": "--missing-marks", "Categorical": "--categorical", "Censored": "--censored",
+	"Decimal": "--decimal", "Lod": "--lod"}
 
 // setting is what messages call an option, with a value unless that is empty.
 func (o Options) setting(field, value string) string {
-	switch {
-	case o.Setting != nil:
+	if o.Setting != nil {
 		return o.Setting(field, value)
-	case value == "":
+	}
+	return FlagOf(field, value)
+}
+
+// FlagOf is what the command line calls an option, with a value unless that is empty.
+func FlagOf(field, value string) string {
+	if value == "" {
 		return flags[field]
 	}
 	return flags[field] + " " + words.Argument(value)
+}
+
+// lodOf returns the limit of detection of a column of labels; NaN if it is not known.
+func (o Options) lodOf(name string) float64 {
+	for _, name := range []string{name, ""} {
+		if limit, known := o.Lod[name]; known {
+			return limit
+		}
+	}
+	return math.NaN()
+}
+
+// ParseLod reads limits of detection: one number for all labels, or a number for each of several columns, as in
+// a=0.5,b=2.
+func ParseLod(text string) (map[string]float64, error) {
+	limits := map[string]float64{}
+	for _, item := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		at := strings.LastIndexByte(item, '=') + 1
+		limit, err := strconv.ParseFloat(strings.TrimSpace(item[at:]), 64)
+		name := strings.TrimSpace(item[:max(0, at-1)])
+		if _, twice := limits[name]; twice || err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) { // 0,5 is 0 and 5
+			return nil, fmt.Errorf("must be a number such as 0.5, or a number for each column as in a=0.5,b=2, not %q", text)
+		}
+		limits[name] = limit
+	}
+	return limits, nil
 }
 
 // WithLabels returns the options with columns of labels, which are numbers. A table may lack them.
@@ -140,8 +179,10 @@ func (o Options) delimiter() (byte, error) {
 	if d == 0 {
 		return 0, nil
 	}
-	if d >= utf8.RuneSelf || unicode.IsLetter(rune(d)) || unicode.IsDigit(rune(d)) || strings.IndexByte("\"\r\n.+-", d) >= 0 {
-		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot be the delimiter", d), Advice: "use a comma, semicolon, tab, bar or blank"}
+	if d >= utf8.RuneSelf || unicode.IsLetter(rune(d)) || unicode.IsDigit(rune(d)) ||
+		strings.IndexByte("\"\r\n.+-", d) >= 0 {
+		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot be the delimiter", d),
+			Advice: "use a comma, semicolon, tab, bar or blank"}
 	}
 	return d, nil
 }
@@ -180,14 +221,16 @@ func (o Options) check(names []string) error {
 	if o.ID != "" {
 		asked = append(asked, o.ID)
 		if slices.Contains(o.Ignore, o.ID) {
-			return &Error{Kind: ErrColumn, Name: o.ID, Detail: o.ID + " is the id column, but also ignored", Advice: "name another column, or do not ignore it"}
+			return &Error{Kind: ErrColumn, Name: o.ID, Detail: o.ID + " is the id column, but also ignored",
+				Advice: "name another column, or do not ignore it"}
 		}
 	}
 	slices.Sort(asked)
 	known := setOf(names)
 	for _, name := range asked {
 		if !known[name] {
-			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: words.DidYouMean(name, names[:min(len(names), 500)]) + "the columns are " + shortList(names)}
+			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: words.DidYouMean(name,
+				names[:min(len(names), 500)]) + "the columns are " + shortList(names)}
 		}
 	}
 	return nil

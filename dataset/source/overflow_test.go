@@ -42,12 +42,14 @@ func writeParts(t *testing.T) (dir string) {
 		rows := make([]wideRow, overflowRows)
 		for i := range rows {
 			n, z := part*overflowRows+i, random.NormFloat64()
-			rows[i] = wideRow{ID: fmt.Sprintf("row %d", n), Count: int64(n % 1000), X: random.NormFloat64(), Kind: fmt.Sprint("kind ", n%11), Day: int32(n % 500)}
+			rows[i] = wideRow{ID: fmt.Sprintf("row %d", n), Count: int64(n % 1000), X: random.NormFloat64(),
+				Kind: fmt.Sprint("kind ", n%11), Day: int32(n % 500)}
 			if n%13 > 0 {
 				rows[i].Z = &z
 			}
 		}
-		writeParquetShard(t, filepath.Join(dir, fmt.Sprintf("part-%d.parquet", part)), rows, parquet.MaxRowsPerRowGroup(3000), parquet.PageBufferSize(4000))
+		writeParquetShard(t, filepath.Join(dir, fmt.Sprintf("part-%d.parquet", part)), rows, parquet.MaxRowsPerRowGroup(3000),
+			parquet.PageBufferSize(4000))
 	}
 	return dir
 }
@@ -259,7 +261,8 @@ func TestOverflowWithoutSpace(t *testing.T) {
 		t.Error(err)
 	}
 	huge := Options{MaxMemory: 1, Overflow: rowfile.NewStore(t.TempDir())}
-	if err := huge.CheckSpace("it", math.MaxInt64); !errors.Is(err, ErrMemory) || !errors.As(err, new(*rowfile.SpaceError)) {
+	if err := huge.CheckSpace("it", math.MaxInt64); !errors.Is(err, ErrMemory) ||
+		!errors.As(err, new(*rowfile.SpaceError)) {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,12 @@ func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Tab
 	if err := p.addFile(r); err != nil {
 		return nil, ended(ctx, err)
 	}
-	return opts.withIDs(p.table())
+	if t, err = p.table(); err != nil {
+		return nil, err
+	}
+	p.setUnits(t)
+	t.SetOrigin(dataset.Origin{Stored: true})
+	return opts.withIDs(t, nil)
 }
 
 // addFile adds the rows of a file, which must have the columns of those before.
@@ -53,7 +59,40 @@ func (p *parquetReader) addFile(r io.Reader) (err error) {
 			return err
 		}
 	}
+	if text, ok := file.Lookup(unitsKey); ok && p.units == nil {
+		if err := json.Unmarshal([]byte(text), &p.units); err != nil {
+			return damaged(err)
+		}
+	}
 	return nil
+}
+
+// unitsKey is the entry in the metadata of a Parquet file with the units of columns, by name, in JSON.
+const unitsKey = "nextbatch.units"
+
+// setUnits tells columns of numbers their units.
+func (p *parquetReader) setUnits(t *dataset.Table) {
+	for name, unit := range p.units {
+		if numbers, err := t.Numeric(name); err == nil {
+			numbers.SetUnit(dataset.Unit{Name: unit, Row: -1})
+		}
+	}
+}
+
+// unitsOption returns the option of a writer that keeps the units of columns whose names do not say them, if there are
+// any.
+func unitsOption(t *dataset.Table) []parquet.WriterOption {
+	units := map[string]string{}
+	for _, c := range t.Columns() {
+		if numbers, ok := c.(*dataset.Numeric); ok && numbers.Unit().Name != dataset.HeaderUnit(c.Name()) {
+			units[c.Name()] = numbers.Unit().Name
+		}
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(units) // of texts
+	return []parquet.WriterOption{parquet.KeyValueMetadata(unitsKey, string(text))}
 }
 
 // panicAsDamage turns a panic into an error: the library panics on some damaged files. That
@@ -155,7 +194,8 @@ func checkParquet(content sized) (length int64, err error) {
 	case string(start[:]) == "PARE" || string(end[4:]) == "PARE":
 		return 0, &Error{Kind: ErrFormat, Detail: "it is encrypted", Advice: "write it without encryption"}
 	case string(start[:]) != magic:
-		return 0, &Error{Kind: ErrFormat, Detail: "it does not start as a Parquet file does: " + quoteShort(start[:]), Advice: "check the file's format"}
+		return 0, &Error{Kind: ErrFormat, Detail: "it does not start as a Parquet file does: " + quoteShort(start[:]),
+			Advice: "check the file's format"}
 	case string(end[4:]) != magic || length > size-ends:
 		return 0, &Error{Kind: ErrRead, Detail: "there is no footer at its end", Advice: "check that the file is complete"}
 	}
@@ -174,6 +214,7 @@ type parquetReader struct {
 	others  int64           // bytes that all columns but the current one take
 	values  []parquet.Value
 	text    []byte
+	units   map[string]string // of columns, by name
 }
 
 // parquetColumn is where a column is in the file, and what its values are.
@@ -190,7 +231,8 @@ func (p *parquetReader) open(root *parquet.Column) error {
 	for j, c := range root.Columns() {
 		p.names = append(p.names, c.Name())
 		if taken[c.Name()] {
-			return &Error{Column: j + 1, Name: c.Name(), Kind: ErrHeader, Detail: "another column has the same name", Advice: "rename one"}
+			return &Error{Column: j + 1, Name: c.Name(), Kind: ErrHeader,
+				Detail: "another column has the same name", Advice: "rename one"}
 		}
 		taken[c.Name()] = true
 	}
@@ -289,7 +331,8 @@ func checkCodec(codec format.CompressionCodec) error {
 	if codec != format.Lz4Raw {
 		return nil
 	}
-	return &Error{Kind: ErrFormat, Detail: "the column is compressed with LZ4_RAW", Advice: "write the file with Snappy, Zstandard or gzip"}
+	return &Error{Kind: ErrFormat, Detail: "the column is compressed with LZ4_RAW",
+		Advice: "write the file with Snappy, Zstandard or gzip"}
 }
 
 func (p *parquetReader) addGroup(group parquet.RowGroup) error {
@@ -350,7 +393,8 @@ func (p *parquetReader) allowPage(j, n int) error {
 		full = p.moveTo(p.opts.Overflow)
 		p.others = p.bytes() - column.Bytes()
 	}
-	return because(full, p.opts.allow(p.others+column.Bytes(), fmt.Sprintf("the table up to row %d of column %s", p.done+n, p.names[j])))
+	return because(full, p.opts.allow(p.others+column.Bytes(), fmt.Sprintf("the table up to row %d of column %s",
+		p.done+n, p.names[j])))
 }
 
 func (p *parquetReader) addPage(j, n int, page parquet.Page) (int, error) {
@@ -416,7 +460,8 @@ func (c *parquetColumn) numberOf(v parquet.Value) (float64, *Error) {
 	}
 	number := c.number(v)
 	if c.whole && math.Abs(number) >= exactBelow {
-		return 0, &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) + " is an integer of 2^53 or more, which float64 may not represent",
+		return 0, &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) +
+			" is an integer of 2^53 or more, which float64 may not represent",
 			Advice: "declare the column text if it holds ids, or ignore it"}
 	}
 	return number, nil

@@ -91,7 +91,8 @@ func withFooter(start, footer []byte) []byte {
 // TestParquetPromises has small files that promise much: they are refused
 // before the library allocates memory.
 func TestParquetPromises(t *testing.T) {
-	if _, err := ReadParquet(t.Context(), bytes.NewReader(withPage(t, func(*format.PageHeader) {})), Options{}); err != nil {
+	if _, err := ReadParquet(t.Context(), bytes.NewReader(withPage(t, func(*format.PageHeader) {})),
+		Options{}); err != nil {
 		t.Fatalf("unchanged: %v", err)
 	}
 	footer := func(raw ...byte) []byte { return withFooter([]byte("PAR1"), raw) }
@@ -100,14 +101,17 @@ func TestParquetPromises(t *testing.T) {
 		"dictionary values": withPage(t, func(h *format.PageHeader) { h.DictionaryPageHeader.V.NumValues = 1 << 30 }),
 		"dictionary size":   withPage(t, func(h *format.PageHeader) { h.UncompressedPageSize = 1 << 30 }),
 		"snappy length":     withPage(t, func(h *format.PageHeader) { h.UncompressedPageSize = 1 }),
-		"text":              footer(append([]byte{0x68}, long...)...),                                       // created_by
-		"schema":            footer(append([]byte{0x29, 0xfc}, long...)...),                                 // a list of structures
-		"row groups":        footer(append([]byte{0x49, 0xfc}, long...)...),                                 //
-		"children":          footer(append([]byte{0x29, 0x1c, 0x55}, append(long, 0x00, 0x00)...)...),       // of the root
-		"columns":           footer(append([]byte{0x49, 0x1c, 0x19, 0xfc}, append(long, 0x00, 0x00)...)...), // of a row group
-		"empty structures":  footer(append([]byte{0x59, 0xfc, 0xff, 0x7f}, make([]byte, 1<<14)...)...),      // key_value_metadata
-		"nesting":           footer(bytes.Repeat([]byte{0x1c}, 1<<20)...),
-		"nested groups":     footer(append([]byte{0x29, 0xfc, 0x80, 0x08}, bytes.Repeat([]byte{0x55, 0x02, 0x00}, 1<<10)...)...),
+		"text":              footer(append([]byte{0x68}, long...)...), // created_by
+		// a list of structures
+		"schema":     footer(append([]byte{0x29, 0xfc}, long...)...),
+		"row groups": footer(append([]byte{0x49, 0xfc}, long...)...),                                 //
+		"children":   footer(append([]byte{0x29, 0x1c, 0x55}, append(long, 0x00, 0x00)...)...),       // of the root
+		"columns":    footer(append([]byte{0x49, 0x1c, 0x19, 0xfc}, append(long, 0x00, 0x00)...)...), // of a row group
+		// key_value_metadata
+		"empty structures": footer(append([]byte{0x59, 0xfc, 0xff, 0x7f}, make([]byte, 1<<14)...)...),
+		"nesting":          footer(bytes.Repeat([]byte{0x1c}, 1<<20)...),
+		"nested groups": footer(append([]byte{0x29, 0xfc, 0x80, 0x08},
+			bytes.Repeat([]byte{0x55, 0x02, 0x00}, 1<<10)...)...),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -170,9 +174,11 @@ func TestParquetExpands(t *testing.T) {
 		"brotli":            {codec: &parquet.Brotli, contents: brotlied.Bytes()},
 		"zstd":              {codec: &parquet.Zstd, contents: zstdZeros},
 		"zstd second frame": {codec: &parquet.Zstd, contents: slices.Concat(stated, zstdZeros)},
-		"levels of another kind of page": {codec: &parquet.Brotli, contents: brotlied.Bytes(), change: func(h *format.PageHeader) {
-			h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{DefinitionLevelsByteLength: levels, IsCompressed: thrift.New(false)})
-		}},
+		"levels of another kind of page": {codec: &parquet.Brotli, contents: brotlied.Bytes(),
+			change: func(h *format.PageHeader) {
+				h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{DefinitionLevelsByteLength: levels,
+					IsCompressed: thrift.New(false)})
+			}},
 	} {
 		whole := parquetFile(t, []struct {
 			Word string `parquet:"word,dict"`
@@ -189,7 +195,8 @@ func TestParquetExpands(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{})
 		runtime.ReadMemStats(&after)
-		if at := (*Error)(nil); !errors.As(err, &at) || at.Kind != ErrRead || at.Name != "word" || !strings.Contains(err.Error(), "1000 bytes") {
+		if at := (*Error)(nil); !errors.As(err, &at) || at.Kind != ErrRead || at.Name != "word" ||
+			!strings.Contains(err.Error(), "1000 bytes") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > 20<<20 {
@@ -210,7 +217,8 @@ func TestParquetHonestPages(t *testing.T) {
 			rows[i].X = &x
 		}
 	}
-	misleading := math.Float64frombits(0x3fe0007fffffffff) // would state 2^35-1 bytes if it started contents compressed with Snappy
+	// would state 2^35-1 bytes if it started contents compressed with Snappy
+	misleading := math.Float64frombits(0x3fe0007fffffffff)
 	rows[0].X = &misleading
 	read := func(name string, file []byte) {
 		t.Helper()
@@ -273,10 +281,11 @@ func TestParquetPagesFitIntoMemory(t *testing.T) {
 			}
 		}
 	})
-	file := withContents(t, parquetFile(t, []row{{"a"}, {"b"}}, parquet.Compression(&parquet.Zstd)), func(h *format.PageHeader, _ []byte) []byte {
-		h.UncompressedPageSize, h.CompressedPageSize = size, int32(len(packed)+size/2048)
-		return append(packed, make([]byte, size/2048)...) // as many bytes as the best compression leaves
-	})
+	file := withContents(t, parquetFile(t, []row{{"a"}, {"b"}}, parquet.Compression(&parquet.Zstd)),
+		func(h *format.PageHeader, _ []byte) []byte {
+			h.UncompressedPageSize, h.CompressedPageSize = size, int32(len(packed)+size/2048)
+			return append(packed, make([]byte, size/2048)...) // as many bytes as the best compression leaves
+		})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{MaxMemory: 100 << 20})

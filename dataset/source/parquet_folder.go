@@ -19,7 +19,8 @@ import (
 // count.
 func readFolder(ctx context.Context, dir string, opts Options) (*dataset.Table, error) {
 	if opts.Format != "" && opts.Format != "parquet" {
-		return nil, &Error{File: dir, Kind: ErrFormat, Detail: "it is a folder, whose files are not read as " + opts.Format, Advice: "give a file, or a folder of Parquet files"}
+		return nil, &Error{File: dir, Kind: ErrFormat, Detail: "it is a folder, whose files are not read as " + opts.Format,
+			Advice: "give a file, or a folder of Parquet files"}
 	}
 	paths, err := parquetFiles(dir)
 	if err != nil {
@@ -32,7 +33,8 @@ func readFolder(ctx context.Context, dir string, opts Options) (*dataset.Table, 
 func readParts(ctx context.Context, pattern string, paths []string, opts Options) (*dataset.Table, error) {
 	for _, path := range paths {
 		if !isParquet(path) {
-			return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extensionOf(path), Advice: "several files at once must be Parquet files"}
+			return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extensionOf(path),
+				Advice: "several files at once must be Parquet files"}
 		}
 	}
 	return readParquetFiles(ctx, pattern, paths, opts)
@@ -68,7 +70,8 @@ func parquetFiles(dir string) (paths []string, err error) {
 		}
 	}
 	if len(paths) == 0 {
-		return nil, &Error{File: dir, Kind: ErrEmpty, Detail: "it is a folder without .parquet files", Advice: "give a file, or a folder of Parquet files"}
+		return nil, &Error{File: dir, Kind: ErrEmpty, Detail: "it is a folder without .parquet files",
+			Advice: "give a file, or a folder of Parquet files"}
 	}
 	return paths, nil
 }

@@ -193,13 +193,16 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	}
 	const mostRatio = 2048 // for the best compression
 	if p.stored < 0 || p.stored > content.Size()-p.begin || p.size < 0 || p.size > max(harmlessPage, mostRatio*p.stored) {
-		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d bytes, %d when decompressed, of %d that remain", at, p.stored, p.size, left))
+		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d bytes, %d when decompressed, of %d that remain", at,
+			p.stored, p.size, left))
 	}
 	if p.values < 0 || p.values > p.most(chunk.Type, rows) {
-		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d values in %d bytes, for %d rows", at, p.values, p.size, rows))
+		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d values in %d bytes, for %d rows", at,
+			p.values, p.size, rows))
 	}
 	if p.repetition < 0 || p.definition < 0 || p.levels() > p.stored {
-		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d and %d bytes of levels in %d", at, p.repetition, p.definition, p.stored))
+		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d and %d bytes of levels in %d", at, p.repetition,
+			p.definition, p.stored))
 	}
 	return p, nil
 }
@@ -247,7 +250,8 @@ func (p page) checkLength(content sized, codec format.CompressionCodec) error {
 }
 
 func (p page) tooLong() error {
-	return damaged(fmt.Errorf("the page at byte %d states %d bytes when decompressed, but its contents have more", p.begin, p.size))
+	return damaged(fmt.Errorf("the page at byte %d states %d bytes when decompressed, but its contents have more", p.begin,
+		p.size))
 }
 
 func (p page) undecoded(cause error) error {

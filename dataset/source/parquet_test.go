@@ -46,7 +46,8 @@ func samples() []sample {
 	number, name := 0.5, "ü"
 	day := time.Date(2024, 2, 29, 12, 30, 1, 500000, time.UTC)
 	return []sample{
-		{true, -7, 1 << 40, 9, 1.5, &number, &name, []byte("a"), int32(day.Unix() / 86400), day.UnixMicro(), int64(time.Hour), -5,
+		{true, -7, 1 << 40, 9, 1.5, &number, &name, []byte("a"), int32(day.Unix() / 86400),
+			day.UnixMicro(), int64(time.Hour), -5,
 			[9]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}, [16]byte{1, 15: 255}},
 		{Raw: []byte("b")},
 	}
@@ -71,7 +72,8 @@ Key categorical [01000000-0000-0000-0000-0000000000ff] [00000000-0000-0000-0000-
 func TestReadParquet(t *testing.T) {
 	for name, codec := range map[string]parquet.WriterOption{
 		"plain": parquet.Compression(&parquet.Uncompressed), "snappy": parquet.Compression(&parquet.Snappy),
-		"gzip": parquet.Compression(&parquet.Gzip), "zstd": parquet.Compression(&parquet.Zstd), "brotli": parquet.Compression(&parquet.Brotli),
+		"gzip": parquet.Compression(&parquet.Gzip), "zstd": parquet.Compression(&parquet.Zstd),
+		"brotli": parquet.Compression(&parquet.Brotli),
 	} {
 		file := parquetFile(t, samples(), codec, parquet.MaxRowsPerRowGroup(1))
 		read, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{})
@@ -124,22 +126,26 @@ func TestReadParquetRefuses(t *testing.T) {
 		kind error
 		says string
 	}{
-		"empty":    {nil, Options{}, ErrFormat, ""},
-		"text":     {[]byte("a,b\n1,2\n3,4\n5,6\n"), Options{}, ErrFormat, "a,b"},
-		"cut":      {whole[:len(whole)-3], Options{}, ErrRead, "footer"},
-		"footer":   {huge, Options{}, ErrRead, "footer"},
-		"secret":   {[]byte("PARE12345678PARE"), Options{}, ErrFormat, "encrypted"},
-		"lists":    {parquetFile(t, []struct{ X, Y []float64 }{{Y: []float64{1, 2}}}), Options{}, ErrFormat, "column 1 (X)"},
-		"groups":   {parquetFile(t, []struct{ A struct{ B int } }{{}}), Options{}, ErrFormat, "column 1 (A)"},
-		"fixed":    {parquetFile(t, []struct{ A [3]byte }{{}}), Options{}, ErrFormat, "FIXED_LEN"},
-		"lz4":      {parquetFile(t, samples(), parquet.Compression(&lz4.Codec{})), Options{}, ErrFormat, "LZ4_RAW"},
-		"too much": {parquetFile(t, large), Options{}, ErrRange, "row 1 (from 0), column 3 (Large): the number is out of range: -9007199254740992"},
-		"binary":   {parquetFile(t, binary, parquet.MaxRowsPerRowGroup(1)), Options{}, ErrEncoding, "row 1 (from 0), column 8 (Raw)"},
-		"column":   {whole, Options{Ignore: []string{"flag"}}, ErrColumn, "Flag"},
-		"word":     {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber, `row 0 (from 0), column 8 (Raw): the value is not a number: "a"`},
+		"empty":  {nil, Options{}, ErrFormat, ""},
+		"text":   {[]byte("a,b\n1,2\n3,4\n5,6\n"), Options{}, ErrFormat, "a,b"},
+		"cut":    {whole[:len(whole)-3], Options{}, ErrRead, "footer"},
+		"footer": {huge, Options{}, ErrRead, "footer"},
+		"secret": {[]byte("PARE12345678PARE"), Options{}, ErrFormat, "encrypted"},
+		"lists":  {parquetFile(t, []struct{ X, Y []float64 }{{Y: []float64{1, 2}}}), Options{}, ErrFormat, "column 1 (X)"},
+		"groups": {parquetFile(t, []struct{ A struct{ B int } }{{}}), Options{}, ErrFormat, "column 1 (A)"},
+		"fixed":  {parquetFile(t, []struct{ A [3]byte }{{}}), Options{}, ErrFormat, "FIXED_LEN"},
+		"lz4":    {parquetFile(t, samples(), parquet.Compression(&lz4.Codec{})), Options{}, ErrFormat, "LZ4_RAW"},
+		"too much": {parquetFile(t, large), Options{}, ErrRange,
+			"row 1 (from 0), column 3 (Large): the number is out of range: -9007199254740992"},
+		"binary": {parquetFile(t, binary, parquet.MaxRowsPerRowGroup(1)), Options{}, ErrEncoding,
+			"row 1 (from 0), column 8 (Raw)"},
+		"column": {whole, Options{Ignore: []string{"flag"}}, ErrColumn, "Flag"},
+		"word": {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber,
+			`row 0 (from 0), column 8 (Raw): the value is not a number: "a"`},
 	} {
 		_, err := ReadParquet(t.Context(), bytes.NewReader(test.file), test.opts)
-		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -221,4 +227,28 @@ func FuzzReadParquet(f *testing.F) {
 			mustBeTyped(t, err)
 		}
 	})
+}
+
+// TestParquetKeepsUnits: the unit of a column that its cells said comes back with the file.
+func TestParquetKeepsUnits(t *testing.T) {
+	mass, plain := dataset.NewNumeric("mass", 5, 7), dataset.NewNumeric("time [h]", 1, 2)
+	mass.SetUnit(dataset.Unit{Name: "mg", Row: 1})
+	for units, table := range map[string]*dataset.Table{"mg": tableOf(t, mass, plain), "": tableOf(t, plain)} {
+		var file bytes.Buffer
+		if err := WriteParquet(&file, table); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(file.String(), unitsKey) != (units != "") {
+			t.Errorf("units %q in the file", units)
+		}
+		read, err := ReadParquet(t.Context(), &file, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range read.Columns() {
+			if got, want := c.(*dataset.Numeric).Unit().Name, table.Columns()[i].(*dataset.Numeric).Unit().Name; got != want {
+				t.Errorf("column %s: unit %q, not %q", c.Name(), got, want)
+			}
+		}
+	}
 }

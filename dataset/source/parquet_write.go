@@ -25,7 +25,7 @@ func WriteParquet(w io.Writer, t *dataset.Table) error {
 		return &Error{Kind: ErrEmpty, Detail: "the table has no columns", Advice: "write at least one"}
 	}
 	schema := parquet.NewSchema("table", newOrderedGroup(t.Names(), nodes))
-	out := parquet.NewWriter(w, schema, parquet.Compression(&parquet.Snappy))
+	out := parquet.NewWriter(w, append(unitsOption(t), schema, parquet.Compression(&parquet.Snappy))...)
 	// Column by column, which takes about 30 % less time than row by row.
 	values := make([]parquet.Value, 0, 1024)
 	for j, column := range out.ColumnWriters() {
@@ -75,7 +75,8 @@ func newParquetOutput(c dataset.Column) parquetOutput {
 			return parquet.ByteArrayValue([]byte(c.Format(row)))
 		}}
 	case integral(numbers):
-		return parquetOutput{parquet.Int(64), func(row int) parquet.Value { return parquet.Int64Value(int64(numbers.Float(row))) }}
+		return parquetOutput{parquet.Int(64),
+			func(row int) parquet.Value { return parquet.Int64Value(int64(numbers.Float(row))) }}
 	default:
 		return parquetOutput{parquet.Optional(parquet.Leaf(parquet.DoubleType)), func(row int) parquet.Value {
 			v := numbers.Float(row)

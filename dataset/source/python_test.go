@@ -50,7 +50,8 @@ func TestFilesThatPythonWrote(t *testing.T) {
 			case f.Columns != nil:
 				f.checkTable(t, path)
 			case f.Refused != "":
-				if _, err := ReadMatrix[float64](t.Context(), path, Options{Array: f.Array}); !errors.Is(err, kinds[f.Refused]) || kinds[f.Refused] == nil {
+				if _, err := ReadMatrix[float64](t.Context(), path, Options{Array: f.Array}); !errors.Is(err, kinds[f.Refused]) ||
+					kinds[f.Refused] == nil {
 					t.Errorf("%v, want %v", err, kinds[f.Refused])
 				}
 			default:

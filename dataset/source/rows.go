@@ -95,7 +95,8 @@ func (r *rows) outcome(rec record, j int, field []byte, kind error) error {
 }
 
 func (r *rows) fieldError(rec record, j int, kind error, field []byte) *Error {
-	e := &Error{Line: rec.line, Row: rec.row, Column: j + 1, Name: r.names[j], Kind: kind, Detail: quoteShort(field), Advice: advice[kind]}
+	e := &Error{Line: rec.line, Row: rec.row, Column: j + 1, Name: r.names[j], Kind: kind,
+		Detail: quoteShort(field), Advice: advice[kind]}
 	if kind == ErrEncoding {
 		e.Detail += notUTF8
 	}

@@ -45,7 +45,8 @@ func OpenShards(name string) (*Shards, error) {
 		}
 	}
 	if s.Rows == 0 {
-		return nil, &Error{File: name, Kind: ErrEmpty, Detail: "there are no rows in it", Advice: "check that it is the right file"}
+		return nil, &Error{File: name, Kind: ErrEmpty, Detail: "there are no rows in it",
+			Advice: "check that it is the right file"}
 	}
 	return s, nil
 }
@@ -61,7 +62,8 @@ func Files(name string) ([]string, error) {
 	}
 	paths, err := filepath.Glob(name)
 	if err != nil || len(paths) == 0 {
-		return nil, &Error{File: name, Kind: ErrRead, Detail: "no file has such a name", Advice: "check the pattern; quote it so that the shell leaves it alone"}
+		return nil, &Error{File: name, Kind: ErrRead, Detail: "no file has such a name",
+			Advice: "check the pattern; quote it so that the shell leaves it alone"}
 	}
 	return paths, nil
 }
@@ -70,9 +72,11 @@ func (s *Shards) open(path string) error {
 	inParquet := isParquet(path)
 	switch {
 	case !inParquet && !strings.EqualFold(filepath.Ext(path), ".npy"):
-		return &Error{Kind: ErrFormat, Detail: "the extension is " + filepath.Ext(path), Advice: "several files at once must be .npy files that are not compressed, or .parquet files"}
+		return &Error{Kind: ErrFormat, Detail: "the extension is " + filepath.Ext(path),
+			Advice: "several files at once must be .npy files that are not compressed, or .parquet files"}
 	case len(s.files) > 0 && inParquet != (s.parquet != nil):
-		return &Error{Kind: ErrFormat, Detail: "its format is not that of " + s.files[0].path, Advice: "give NumPy files or Parquet files, not both"}
+		return &Error{Kind: ErrFormat, Detail: "its format is not that of " + s.files[0].path,
+			Advice: "give NumPy files or Parquet files, not both"}
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -104,11 +108,14 @@ func (s *Shards) openNPY(file *os.File, path string, size int64) error {
 	want := offset + int64(a.rows)*int64(a.cols)*int64(a.size)
 	switch {
 	case a.columnMajor:
-		return &Error{Kind: ErrShape, Detail: "the numbers are in column order", Advice: "save it with numpy.save(path, numpy.ascontiguousarray(x))"}
+		return &Error{Kind: ErrShape, Detail: "the numbers are in column order",
+			Advice: "save it with numpy.save(path, numpy.ascontiguousarray(x))"}
 	case len(s.files) > 0 && a.cols != s.Cols:
-		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("it has %d columns, but %s has %d", a.cols, s.files[0].path, s.Cols), Advice: "all files must hold rows of one array"}
+		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("it has %d columns, but %s has %d", a.cols, s.files[0].path,
+			s.Cols), Advice: "all files must hold rows of one array"}
 	case size != want:
-		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it has %d bytes, but its header promises %d", size, want), Advice: "check that the file is complete"}
+		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it has %d bytes, but its header promises %d", size, want),
+			Advice: "check that the file is complete"}
 	}
 	s.single = s.single && a.kind == 'f' && a.size == sizeOfNumber[float32]()
 	s.add(shard{path: path, rows: a.rows, array: a, offset: offset}, a.cols)
@@ -151,7 +158,8 @@ func (s *Shards) RowName(row int) string {
 func ReadShards[T matrix.Float](ctx context.Context, s *Shards, from, to int, opts Options) (matrix.Dense[T], error) {
 	whole := array{element: s.files[0].array.element, rows: max(to-from, 0), cols: s.Cols}
 	var number T
-	if err := opts.allow(whole.arrayBytes(int64(unsafe.Sizeof(number)), true, false), fmt.Sprintf("an array of %d x %d numbers", whole.rows, whole.cols)); err != nil {
+	if err := opts.allow(whole.arrayBytes(int64(unsafe.Sizeof(number)), true, false),
+		fmt.Sprintf("an array of %d x %d numbers", whole.rows, whole.cols)); err != nil {
 		return matrix.Dense[T]{}, err
 	}
 	rows, at := matrix.New[T](whole.rows, s.Cols), 0
@@ -182,7 +190,8 @@ func eachBlock[T matrix.Float](ctx context.Context, s *Shards, from, to int, vis
 }
 
 // eachOfFile is eachBlock for the rows of one file.
-func eachOfFile[T matrix.Float](ctx context.Context, s *Shards, one shard, from, to int, visit func(matrix.Dense[T]) error) error {
+func eachOfFile[T matrix.Float](ctx context.Context, s *Shards, one shard, from, to int,
+	visit func(matrix.Dense[T]) error) error {
 	file, err := os.Open(one.path)
 	if err != nil {
 		return err

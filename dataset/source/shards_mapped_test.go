@@ -33,7 +33,10 @@ func TestMapShards(t *testing.T) {
 		return path
 	}
 	double := write("double.npy", func(b *bytes.Buffer) error { return source.WriteNPY(b, rows) })
-	single := write("single.npy", func(b *bytes.Buffer) error { return source.WriteNPY(b, matrix.Converted[float32](rows)) })
+	single := write("single.npy", func(b *bytes.Buffer) error {
+		return source.WriteNPY(b,
+			matrix.Converted[float32](rows))
+	})
 	write("part-0.npy", func(b *bytes.Buffer) error { return source.WriteNPY(b, rows.Slice(0, 8500)) })
 	write("part-1.npy", func(b *bytes.Buffer) error { return source.WriteNPY(b, rows.Slice(8500, 9000)) })
 	for _, pattern := range []string{double, single, filepath.Join(dir, "part-*.npy")} {

@@ -31,7 +31,8 @@ func (s *Shards) openParquet(file *os.File, path string) (err error) {
 	}
 	for j, c := range s.parquet.columns {
 		if c.numbers == nil {
-			return &Error{Column: j + 1, Name: s.parquet.names[j], Kind: ErrNumber, Detail: "the column holds text", Advice: "write a file in which all columns are features"}
+			return &Error{Column: j + 1, Name: s.parquet.names[j], Kind: ErrNumber, Detail: "the column holds text",
+				Advice: "write a file in which all columns are features"}
 		}
 		s.single = s.single && c.schema == parquet.FloatType.String()
 	}
@@ -48,13 +49,15 @@ func (p *parquetReader) openShard(ctx context.Context, file *os.File) (*parquet.
 	}
 	content, ok := r.(sized)
 	if !ok {
-		return nil, &Error{Kind: ErrFormat, Detail: "it is compressed as a whole", Advice: "decompress it; Parquet files are compressed inside"}
+		return nil, &Error{Kind: ErrFormat, Detail: "it is compressed as a whole",
+			Advice: "decompress it; Parquet files are compressed inside"}
 	}
 	return p.openFile(watchedAt{content, ctx})
 }
 
 // eachOfParquet visits the rows from from to to-1 of a file.
-func eachOfParquet[T matrix.Float](ctx context.Context, known *parquetReader, file *os.File, from, to int, visit func(matrix.Dense[T]) error) (err error) {
+func eachOfParquet[T matrix.Float](ctx context.Context, known *parquetReader, file *os.File, from, to int,
+	visit func(matrix.Dense[T]) error) (err error) {
 	defer panicAsDamage(&err)
 	p := *known
 	p.columns = slices.Clone(p.columns) // their places differ from file to file
@@ -78,7 +81,8 @@ func eachOfParquet[T matrix.Float](ctx context.Context, known *parquetReader, fi
 }
 
 // eachOfGroup visits the rows from from to to-1 of a group.
-func eachOfGroup[T matrix.Float](p *parquetReader, group parquet.RowGroup, from, to int, visit func(matrix.Dense[T]) error) error {
+func eachOfGroup[T matrix.Float](p *parquetReader, group parquet.RowGroup, from, to int,
+	visit func(matrix.Dense[T]) error) error {
 	chunks, columns := group.ColumnChunks(), make([]*columnValues, len(p.columns))
 	defer func() {
 		for _, c := range columns {
@@ -128,7 +132,8 @@ func featureOf[T matrix.Float](c *parquetColumn, v parquet.Value) (T, *Error) {
 
 // eachValue passes on the next count values of the column j, which are those from the row from of
 // the group on.
-func (p *parquetReader) eachValue(j int, c *columnValues, from, count int, visit func(i int, v parquet.Value) *Error) error {
+func (p *parquetReader) eachValue(j int, c *columnValues, from, count int,
+	visit func(i int, v parquet.Value) *Error) error {
 	for i := 0; i < count; {
 		if err := p.ctx.Err(); err != nil {
 			return err

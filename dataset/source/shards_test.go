@@ -50,7 +50,8 @@ func TestShardsAreOneArray(t *testing.T) {
 			}
 		}
 	}
-	if _, err := source.ReadShards[float64](t.Context(), s, 0, 9, source.Options{MaxMemory: 100}); !errors.Is(err, source.ErrMemory) {
+	if _, err := source.ReadShards[float64](t.Context(), s, 0, 9,
+		source.Options{MaxMemory: 100}); !errors.Is(err, source.ErrMemory) {
 		t.Errorf("9 rows in 100 bytes: %v", err)
 	}
 }
@@ -60,7 +61,8 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		"no file": func(dir string, _ []byte) error { return os.Remove(filepath.Join(dir, "a.npy")) },
 		"other columns": func(dir string, _ []byte) error {
 			var b bytes.Buffer
-			return errors.Join(source.WriteNPY(&b, matrix.New[float32](2, 3)), os.WriteFile(filepath.Join(dir, "b.npy"), b.Bytes(), 0o600))
+			return errors.Join(source.WriteNPY(&b, matrix.New[float32](2, 3)),
+				os.WriteFile(filepath.Join(dir, "b.npy"), b.Bytes(), 0o600))
 		},
 		"cut off": func(dir string, whole []byte) error {
 			return os.WriteFile(filepath.Join(dir, "b.npy"), whole[:len(whole)-1], 0o600)

@@ -1,7 +1,7 @@
 package source
 
-// Spreadsheets have titles above the names of columns, and totals below the rows. Neither is a row: taken for one, a title
-// turns columns of numbers into words, and a total is the most unusual candidate of all.
+// Spreadsheets have titles above the names of columns, and totals below the rows. Neither is a row: taken for one, a
+// title turns columns of numbers into words, and a total is the most unusual candidate of all.
 
 import (
 	"fmt"
@@ -14,8 +14,10 @@ import (
 
 // totalWords begin lines that sum up those above, as compacted writes them.
 var totalWords = setOf([]string{
-	"total", "totals", "grandtotal", "subtotal", "sum", "average", "avg", "mean", "median", "std", "stdev", "stddev", "sd", "rsd", "cv", "min", "max", "minimum",
-	"maximum", "count", "summe", "gesamt", "gesamtsumme", "gesamtergebnis", "zwischensumme", "mittel", "mittelwert", "mw", "durchschnitt", "stabw", "anzahl",
+	"total", "totals", "grandtotal", "subtotal", "sum", "average", "avg", "mean", "median", "std", "stdev", "stddev", "sd",
+	"rsd", "cv", "min", "max", "minimum",
+	"maximum", "count", "summe", "gesamt", "gesamtsumme", "gesamtergebnis", "zwischensumme", "mittel", "mittelwert", "mw",
+	"durchschnitt", "stabw", "anzahl",
 	"somme", "moyenne", "médiane", "suma", "promedio", "media", "somma", "totale", "ø", "σ", "∑",
 })
 
@@ -66,11 +68,12 @@ func (g *guesser) firstColumn() dataset.Column {
 	return nil
 }
 
-// checkTitle rejects a title that is taken for the header: columns have no name, but one of the next lines has a word for each of
-// them, and numbers follow below.
+// checkTitle rejects a title that is taken for the header: columns have no name, but one of the next lines has a word
+// for each of them, and numbers follow below.
 func (g *guesser) checkTitle(sample []sampled) error {
 	named := func(s sampled) bool {
-		return len(s.fields) == len(g.names) && !slices.ContainsFunc(s.fields, func(f []byte) bool { return (&numerals{}).loose(f).kind != otherCell || len(f) == 0 })
+		return len(s.fields) == len(g.names) && !slices.ContainsFunc(s.fields,
+			func(f []byte) bool { return (&numerals{}).loose(f).kind != otherCell || len(f) == 0 })
 	}
 	unnamed := slices.ContainsFunc(g.style.Unnamed, func(j int) bool { return j > 0 }) // an index often has no name
 	if !unnamed || g.opts.Header == HeaderPresent || g.areUnits(sample[1:]) {
@@ -83,7 +86,8 @@ func (g *guesser) checkTitle(sample []sampled) error {
 		}
 		for j := range g.names {
 			if g.numericIn(sample[i+1:], j) {
-				return &Error{Line: sample[0].line, Kind: ErrHeader, Detail: fmt.Sprintf("columns have no name, and line %d looks like the line with the names", sample[i].line),
+				return &Error{Line: sample[0].line, Kind: ErrHeader,
+					Detail: fmt.Sprintf("columns have no name, and line %d looks like the line with the names", sample[i].line),
 					Advice: fmt.Sprintf("remove the lines above line %d", sample[i].line)}
 			}
 		}

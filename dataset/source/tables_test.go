@@ -108,16 +108,20 @@ func TestWorkbooksAreRefused(t *testing.T) {
 		kind error
 		want string
 	}{
-		{"xlsxwriter.xlsx", Options{}, ErrSheet, `there is no such sheet: there are 2, and none is named; give --sheet with one of Notes, Messung 2`},
+		{"xlsxwriter.xlsx", Options{}, ErrSheet,
+			`there is no such sheet: there are 2, and none is named; give --sheet with one of Notes, Messung 2`},
 		{"openpyxl.xlsx", Options{Array: "Sheet1"}, ErrSheet, `there is no such sheet: "Sheet1"; the sheets are Messung`},
-		{"formula.xlsx", Options{}, ErrFormula, `line 2, column 2 (b): the formula has no stored value; open the workbook in Excel or LibreOffice and save it, so that values are stored with formulas`},
+		{"formula.xlsx", Options{}, ErrFormula,
+			`line 2, column 2 (b): the formula has no stored value; open the workbook in Excel or LibreOffice and save it, so that values are stored with formulas`},
 	} {
 		_, err := ReadFile(t.Context(), filepath.Join(tableFiles, test.file), test.opts)
-		if !errors.Is(err, test.kind) || !strings.HasSuffix(err.Error(), test.want) || !strings.Contains(err.Error(), test.file) {
+		if !errors.Is(err, test.kind) || !strings.HasSuffix(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), test.file) {
 			t.Errorf("%s: %v", test.file, err)
 		}
 	}
-	if _, err := ReadFile(t.Context(), filepath.Join(tableFiles, "formula.xlsx"), Options{Ignore: []string{"b"}}); err != nil {
+	if _, err := ReadFile(t.Context(), filepath.Join(tableFiles, "formula.xlsx"),
+		Options{Ignore: []string{"b"}}); err != nil {
 		t.Errorf("the formula is ignored: %v", err)
 	}
 }

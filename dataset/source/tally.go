@@ -1,11 +1,9 @@
 package source
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -40,11 +38,24 @@ type tally struct {
 	marks        spellings // of missing values
 	limits       spellings // beyond which values lie
 	approximated spellings
-	measured     spellings // with a unit
 	unit         string
+	known        bool         // the unit is known without the cells; empty means that there is none
+	history      bool         // other numbers of the column told
+	measured     spellings    // with the unit
+	converted    spellings    // with another one of the quantity
+	foreign      spellings    // with one that does not fit
+	beside       record       // with the first of these
+	small        int          // numbers written as percentages that might be fractions without the sign
 	sides        map[int]int8 // by row: -1 below a limit, 1 above it
 	unsaid       bool         // a limit is not said
 	first        record       // with the first word
+
+	label       bool      // the column holds labels
+	lod         float64   // of the labels; NaN if it is not known
+	beyond      spellings // labels beyond a limit that is not known
+	unclear     spellings // labels that are missing or below the limit of detection, which is not known
+	firstBeyond record    // with the first of these two
+	returned    bool      // the labels are those of a batch that comes back
 }
 
 // spellings counts texts, in order of appearance.
@@ -142,15 +153,12 @@ func (s *spelling) ids(column dataset.Column) string {
 // number returns the value of a cell that is not simply a number, in a row of the column, and
 // counts it.
 func (t *tally) number(n *numerals, field []byte, rec record, row int) float64 {
-	c := n.loose(field)
-	if c.unit != "" && t.unit == "" {
-		t.unit = c.unit
-	}
-	if c.unit != "" && c.unit != t.unit { // another quantity, perhaps
-		c = looseCell{value: math.NaN()}
-	}
+	c := t.inUnit(n.loose(field), field, rec, row)
 	if math.IsInf(c.value, 0) { // among labels, see numberSink
 		c = looseCell{value: math.NaN()}
+	}
+	if t.label && notDetected[compacted(field)] {
+		c = t.notDetected(field, rec, row)
 	}
 	switch c.kind {
 	case otherCell:
@@ -159,20 +167,138 @@ func (t *tally) number(n *numerals, field []byte, rec record, row int) float64 {
 		}
 		t.words.add(field, rec.line, row)
 		return math.NaN()
+	case foreignCell:
+		return math.NaN()
 	case missingCell:
 		t.marks.add(field, rec.line, row)
 		return math.NaN()
 	case belowCell, aboveCell:
+		if t.label && c.kind == belowCell && math.IsNaN(c.value) {
+			c.value = t.lod
+		}
+		if t.label && math.IsNaN(c.value) && t.censored == CensoredLimit {
+			t.beyondUnknown(&t.beyond, field, rec, row)
+			return math.NaN()
+		}
 		t.limits.add(field, rec.line, row)
 		return t.limited(c, row)
 	}
 	if c.approx {
 		t.approximated.add(field, rec.line, row)
 	}
-	if c.unit != "" {
-		t.measured.add(field, rec.line, row)
-	}
 	return c.value
+}
+
+// inUnit returns a cell in the unit of the column, which is that of the first cell with one if nothing else says it. A
+// cell whose unit does not fit is missing, and settle reports it.
+func (t *tally) inUnit(c looseCell, field []byte, rec record, row int) looseCell {
+	if c.unit == "" {
+		return c
+	}
+	if !t.known && t.unit == "" {
+		t.unit = c.unit
+	}
+	convert := dataset.ConvertUnit(c.unit, t.unit)
+	switch {
+	case dataset.SameUnit(c.unit, t.unit):
+		t.measured.add(field, rec.line, row)
+	case convert != nil:
+		t.converted.add(field, rec.line, row)
+		c.value = convert(c.value)
+	default:
+		if t.foreign.total == 0 {
+			t.beside = record{line: rec.line, row: rec.row}
+		}
+		t.foreign.add(field, rec.line, row)
+		return looseCell{kind: foreignCell, value: math.NaN()}
+	}
+	if dataset.MayBeShare(c.value) {
+		t.small++
+	}
+	return c
+}
+
+// unitFault says what is wrong with the units of a column, and what to do; empty if nothing is.
+func (t *tally) unitFault(c *dataset.Numeric) (detail, advice string) {
+	bare := 0
+	if t.unit == "%" && (t.history || !t.known) {
+		for row := range c.Len() {
+			if dataset.MayBeShare(c.Float(row)) {
+				bare++
+			}
+		}
+		bare -= t.small
+	}
+	switch {
+	case t.foreign.total > 0 && t.unit == "":
+		return fmt.Sprintf("%v, but the column has had no unit so far", &t.foreign),
+			"write the numbers alone, in the unit of the others"
+	case t.foreign.total > 0:
+		return fmt.Sprintf("%v, but the column is in %s", &t.foreign, t.unit), "write them in " + t.unit
+	case bare > 0 && t.history:
+		return fmt.Sprintf("%s without a sign may be fractions, but the column is in %%",
+			words.Count(bare, "number up to 1", "numbers up to 1")), "write them with %"
+	case bare > 0:
+		return fmt.Sprintf("%v beside %s without a sign, which may be fractions", &t.measured,
+			words.Count(bare, "number up to 1", "numbers up to 1")), "write all of them with %, or none"
+	}
+	return "", ""
+}
+
+// setUnit tells a column its unit, unless its name says it.
+func (t *tally) setUnit(c *dataset.Numeric) {
+	if t.unit == "" || t.unit == dataset.HeaderUnit(c.Name()) {
+		return
+	}
+	u := dataset.Unit{Name: t.unit, Row: -1, Mixed: !t.known && t.bare(c) > 0}
+	if !t.known {
+		u.Row = t.measured.by[t.measured.list[0]].rows[0]
+	}
+	c.SetUnit(u)
+}
+
+// bare returns how many numbers have no unit.
+func (t *tally) bare(c *dataset.Numeric) (n int) {
+	for row := range c.Len() {
+		if !c.Missing(row) {
+			n++
+		}
+	}
+	return n - t.measured.total - t.converted.total
+}
+
+// notDetected reads a label that is a mark such as n.d.: below the limit of detection if that is known, and missing
+// otherwise.
+func (t *tally) notDetected(field []byte, rec record, row int) looseCell {
+	if math.IsNaN(t.lod) {
+		t.beyondUnknown(&t.unclear, field, rec, row)
+		return looseCell{kind: numberCell, value: math.NaN()}
+	}
+	return looseCell{kind: belowCell, value: t.lod}
+}
+
+// beyondUnknown counts a label that lies beyond a limit that is not known, or may.
+func (t *tally) beyondUnknown(s *spellings, field []byte, rec record, row int) {
+	if t.beyond.total+t.unclear.total == 0 {
+		t.firstBeyond = record{line: rec.line, row: rec.row}
+	}
+	s.add(field, rec.line, row)
+}
+
+// limitsUnknown reports whether labels lie beyond a limit that is not known. A mark such as n.d. says that of a row of
+// a batch that comes back, or where other rows are not measured in another way, mostly empty; where it is the only
+// mark, it means that there is no label.
+func (t *tally) limitsUnknown(c *dataset.Numeric) bool {
+	if t.beyond.total > 0 || t.unclear.total == 0 || t.censored == CensoredDrop {
+		return t.beyond.total > 0
+	}
+	missing := 0
+	for row := range c.Len() {
+		if c.Missing(row) {
+			missing++
+		}
+	}
+	return t.returned || missing > t.unclear.total
 }
 
 // limited returns the value of a cell beyond a limit.
@@ -216,7 +342,7 @@ func (t *tally) isNumeric(c *dataset.Numeric) bool {
 			counts[v]++
 		}
 	}
-	if t.words.total*(fewWords-1) > numbers {
+	if t.words.total*(fewWords-1) > numbers+t.foreign.total {
 		return false
 	}
 	withDigits, most := 0, 0
@@ -243,19 +369,28 @@ func (t *tally) isNumeric(c *dataset.Numeric) bool {
 	return middle < 2 || most < middle
 }
 
-// remarks are what people should know about the cells of a column, given what messages call options.
-func (t *tally) remarks(name string, label bool, setting func(field, value string) string) (warnings, notes []string) {
+// remarks are what people should know about the cells of a column, given what messages call options and the column of
+// ids, which may be nil.
+func (t *tally) remarks(c *dataset.Numeric, ids dataset.Column,
+	setting func(field, value string) string) (warnings, notes []string) {
+	name := c.Name()
 	of := fmt.Sprintf("column %q", name)
 	if t.words.total > 0 {
 		advice := "correct such cells, or make them empty if they are missing"
 		if marks := setting("Missing", strings.Join(t.words.list[:min(3, len(t.words.list))], ",")); marks != "" {
 			advice = "correct such cells, or confirm them with " + marks
 		}
-		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s; %s makes it a column of categories",
-			of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, advice, setting("Categorical", name)))
+		warnings = append(warnings,
+			fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s; %s makes it a column of categories",
+				of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, advice,
+				setting("Categorical", name)))
 	}
 	if t.limits.total > 0 {
-		text := fmt.Sprintf("%s: %s beyond a limit: %v; ", of, words.Count(t.limits.total, "value is", "values are"), &t.limits)
+		if !t.label {
+			ids = nil
+		}
+		text := fmt.Sprintf("%s: %s beyond a limit: %s; ", of, words.Count(t.limits.total, "value is",
+			"values are"), t.limits.with(ids))
 		limit := "each is taken as the limit itself"
 		if t.unsaid {
 			limit += ", or as missing where the limit is not said"
@@ -263,20 +398,42 @@ func (t *tally) remarks(name string, label bool, setting func(field, value strin
 		switch {
 		case t.censored == CensoredDrop:
 			text += "taken as missing"
-		case label:
+		case t.label:
 			text += limit + "; " + setting("Censored", "drop") + " makes such labels missing"
 		default:
-			text += fmt.Sprintf("%s, and column %q marks them; %s makes them missing", limit, dataset.CensoredColumn(name), setting("Censored", "drop"))
+			text += fmt.Sprintf("%s, and column %q marks them; %s makes them missing", limit, dataset.CensoredColumn(name),
+				setting("Censored", "drop"))
+		}
+		warnings = append(warnings, text)
+	}
+	if t.unclear.total > 0 {
+		text := fmt.Sprintf("%s: %s: %s", of, words.Count(t.unclear.total,
+			"label is taken not to be measured yet, so that its row may be picked",
+			"labels are taken not to be measured yet, so that their rows may be picked"), t.unclear.with(ids))
+		if lod := setting("Lod", "0.5"); lod != "" {
+			text += "; if that means below a limit of detection, give the limit, as in " + lod
 		}
 		warnings = append(warnings, text)
 	}
 	if t.marks.total > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s missing: %v", of, words.Count(t.marks.total, "cell means", "cells mean"), &t.marks))
+		notes = append(notes, fmt.Sprintf("%s: %s missing: %v", of,
+			words.Count(t.marks.total, "cell means", "cells mean"), &t.marks))
 	}
 	if t.approximated.total > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s taken as exact: %v", of, words.Count(t.approximated.total, "number is", "numbers are"), &t.approximated))
+		notes = append(notes, fmt.Sprintf("%s: %s taken as exact: %v", of,
+			words.Count(t.approximated.total, "number is", "numbers are"), &t.approximated))
 	}
-	if t.measured.total > 0 {
+	if t.converted.total > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s: %s converted to %s: %v", of,
+			words.Count(t.converted.total, "number is", "numbers are"), t.unit, &t.converted))
+	}
+	if t.measured.total == 0 {
+		return warnings, notes
+	}
+	if bare := t.bare(c); bare > 0 && !t.known {
+		warnings = append(warnings, fmt.Sprintf("%s: %s the unit %s, the other %d none: all are taken as %s", of,
+			words.Count(t.measured.total, "number has", "numbers have"), t.unit, bare, t.unit))
+	} else {
 		notes = append(notes, fmt.Sprintf("%s: the unit %s is left out", of, t.unit))
 	}
 	return warnings, notes
@@ -289,37 +446,23 @@ func isAre(n int) string {
 	return "are"
 }
 
-// PlainNumbers returns a column of labels as text in which numbers are written as programs do, and missing ones
-// are empty. The origin is that of the table with the column; cells that are no numbers stay as they are.
-// The warnings tell about values beyond a limit.
-func PlainNumbers(c dataset.Column, opts Options, origin dataset.Origin) (plain *dataset.Text, warnings []string) {
-	s := signs{}
-	for row := range c.Len() {
-		s.see([]byte(c.Format(row)))
-	}
-	n := s.numeralsOf(opts.Decimal, origin.Decimal, origin.Stored)
-	n.thousands = cmp.Or(opts.Thousands, n.thousands)
-	plain, t := dataset.NewText(c.Name()), tally{censored: opts.Censored}
-	for row := range c.Len() {
-		text := c.Format(row)
-		if text == "" {
-			plain.Append(nil)
-			continue
-		}
-		before := t.words.total
-		v := t.number(&n, []byte(text), record{line: origin.Lines.Of(row)}, row)
-		switch {
-		case t.words.total > before:
-			plain.Append([]byte(text))
-		case math.IsNaN(v):
-			plain.Append(nil)
-		default:
-			plain.Append(strconv.AppendFloat(nil, v, 'g', -1, 64))
+// signOf are the signs of limits by their sides.
+var signOf = map[int8]string{-1: "<", 1: ">"}
+
+// CutSign returns a number of PlainNumbers without the sign of a limit, and on which side of it the true one lies: -1
+// below, 1 above.
+func CutSign(text string) (number string, side int8) {
+	for side, sign := range signOf {
+		if number, found := strings.CutPrefix(strings.TrimSpace(text), sign); found {
+			return number, side
 		}
 	}
-	if t.limits.total > 0 {
-		t.words, t.marks = spellings{}, spellings{}
-		warnings, _ = t.remarks(c.Name(), true, opts.setting)
-	}
-	return plain, warnings
+	return strings.TrimSpace(text), 0
+}
+
+// UnknownLimit reports whether a label is one beyond a limit that is not said, such as <LOD, or a mark that may mean
+// that, such as n.d.
+func UnknownLimit(text string) bool {
+	c := (&numerals{}).loose([]byte(text))
+	return (c.kind == belowCell || c.kind == aboveCell) && math.IsNaN(c.value) || notDetected[compacted([]byte(text))]
 }

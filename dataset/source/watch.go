@@ -22,7 +22,8 @@ func (r watchedAt) ReadAt(to []byte, at int64) (int, error) {
 // release makes reads of the file return when the context ends, even one that
 // waits for the other end of a pipe. The returned function undoes that.
 func release(ctx context.Context, file *os.File) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Now()) }) // regular files have no deadline and never wait
+	// regular files have no deadline and never wait
+	return context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Now()) })
 }
 
 // ended replaces an error that the end of the context caused: the file is not

@@ -74,7 +74,8 @@ func WriteMatrixRows(path string, rows int, write func(*NPYRows) error) error {
 
 func writeArray(path string, write func(io.Writer) error) error {
 	if extension := extensionOf(path); extension != ".npy" {
-		return &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "choose a name that ends in .npy"}
+		return &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
+			Advice: "choose a name that ends in .npy"}
 	}
 	return writeWhole(path, write)
 }
@@ -107,12 +108,14 @@ func WriteCSV(w io.Writer, t *dataset.Table) error {
 }
 
 func writeTSV(w io.Writer, t *dataset.Table) error {
-	return writeText(w, t, dataset.Style{Delimiter: '\t', Decimal: t.Origin().Decimal, Mark: t.Origin().Mark, Encoding: t.Origin().Encoding})
+	return writeText(w, t, dataset.Style{Delimiter: '\t', Decimal: t.Origin().Decimal, Mark: t.Origin().Mark,
+		Encoding: t.Origin().Encoding})
 }
 
 func writeText(w io.Writer, t *dataset.Table, s dataset.Style) error {
 	to := bufio.NewWriterSize(w, bufferSize)
-	if s.Mark || s.Encoding != "" && s.Encoding != "utf-8" { // so that Excel, which wrote the table, sees that this is UTF-8
+	// so that Excel, which wrote the table, sees that this is UTF-8
+	if s.Mark || s.Encoding != "" && s.Encoding != "utf-8" {
 		to.WriteString(marks[0].bytes)
 	}
 	writeRow(to, headerOf(t, s), s)
@@ -164,7 +167,8 @@ func writeRow(w *bufio.Writer, fields []string, s dataset.Style) {
 // contains special characters, or blanks at an end or a byte-order mark at the start, which
 // would be lost.
 func needsQuotes(field string, delimiter byte) bool {
-	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") || strings.Trim(field, " \t") != field || hasMark(field)
+	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") ||
+		strings.Trim(field, " \t") != field || hasMark(field)
 }
 
 // WriteJSONLines writes each row as a JSON object on a line of its own, with

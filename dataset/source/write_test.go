@@ -26,7 +26,8 @@ func TestWrittenFilesReadBack(t *testing.T) {
 			if err := WriteFile(path, written); err != nil {
 				t.Fatal(err)
 			}
-			read, err := ReadFile(t.Context(), path, Options{Header: HeaderPresent, Kinds: kindsOf(written), Missing: []string{}, Delimiter: delimiterOf(name)})
+			read, err := ReadFile(t.Context(), path, Options{Header: HeaderPresent, Kinds: kindsOf(written), Missing: []string{},
+				Delimiter: delimiterOf(name)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,8 @@ func TestWriteRefuses(t *testing.T) {
 	} {
 		path := writeFile(t, dir, name, []byte("old"))
 		err := WriteFile(path, mixed)
-		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
+		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if left, err := os.ReadFile(path); err != nil || string(left) != "old" {
@@ -153,15 +155,17 @@ func TestStyle(t *testing.T) {
 		opts Options
 		want dataset.Style
 	}{
-		"plain":        {"id,x\na,1.5\nb,2\n", Options{}, dataset.Style{Delimiter: ',', Decimal: '.'}},
-		"excel":        {"id;x;y\na;1,5;\nb;2;3,25\n", Options{}, dataset.Style{Delimiter: ';', Decimal: ','}},
-		"points":       {"id;x\na;1.5\nb;2,5\n", Options{}, dataset.Style{Delimiter: ';', Decimal: '.'}},
-		"quoted":       {"id;x\n\"a;b\";1,5\nb;2\n", Options{}, dataset.Style{Delimiter: ';', Decimal: ','}},
-		"tabs":         {"id\tx\na\t1\n", Options{}, dataset.Style{Delimiter: '\t'}},
-		"one column":   {"x\n1\n2\n", Options{}, dataset.Style{}},
-		"windows":      {"\xef\xbb\xbf,x\r\n0,1\r\n", Options{}, dataset.Style{Delimiter: ',', CRLF: true, Mark: true, Unnamed: []int{0}}},
-		"windows-1252": {"gr\xf6\xdfe;x\n1;" + strings.Repeat("2", 8) + "\n", Options{}, dataset.Style{Delimiter: ';', Encoding: "windows-1252"}},
-		"declared":     {"a;b\n1,5;2\n", Options{Delimiter: ';', Decimal: '.'}, dataset.Style{Delimiter: ';', Decimal: '.'}},
+		"plain":      {"id,x\na,1.5\nb,2\n", Options{}, dataset.Style{Delimiter: ',', Decimal: '.'}},
+		"excel":      {"id;x;y\na;1,5;\nb;2;3,25\n", Options{}, dataset.Style{Delimiter: ';', Decimal: ','}},
+		"points":     {"id;x\na;1.5\nb;2,5\n", Options{}, dataset.Style{Delimiter: ';', Decimal: '.'}},
+		"quoted":     {"id;x\n\"a;b\";1,5\nb;2\n", Options{}, dataset.Style{Delimiter: ';', Decimal: ','}},
+		"tabs":       {"id\tx\na\t1\n", Options{}, dataset.Style{Delimiter: '\t'}},
+		"one column": {"x\n1\n2\n", Options{}, dataset.Style{}},
+		"windows": {"\xef\xbb\xbf,x\r\n0,1\r\n", Options{}, dataset.Style{Delimiter: ',', CRLF: true,
+			Mark: true, Unnamed: []int{0}}},
+		"windows-1252": {"gr\xf6\xdfe;x\n1;" + strings.Repeat("2", 8) + "\n", Options{},
+			dataset.Style{Delimiter: ';', Encoding: "windows-1252"}},
+		"declared": {"a;b\n1,5;2\n", Options{Delimiter: ';', Decimal: '.'}, dataset.Style{Delimiter: ';', Decimal: '.'}},
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -181,7 +185,8 @@ func TestStyle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteStyled(again, table, dataset.Style{Delimiter: ';', CRLF: true, Mark: true, Unnamed: []int{0, 1, 7}}); err != nil {
+	if err := WriteStyled(again, table, dataset.Style{Delimiter: ';', CRLF: true, Mark: true,
+		Unnamed: []int{0, 1, 7}}); err != nil {
 		t.Fatal(err)
 	}
 	if raw, err := os.ReadFile(again); err != nil || string(raw) != "\xef\xbb\xbf;x\r\n0;\"a;b\"\r\n1;c\r\n" {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"path"
+	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -48,6 +50,7 @@ func readXLSX(ctx context.Context, r io.Reader, opts Options, notNumeric []int) 
 		return nil, err
 	}
 	w := &workbook{ctx: ctx, opts: opts, archive: archive}
+	defer w.release()
 	sheet, err := w.open()
 	if err != nil {
 		return nil, err
@@ -75,7 +78,8 @@ func checkWorkbook(content sized) error {
 		return &Error{Kind: ErrFormat, Detail: "the workbook is protected by a password, or an old one (.xls)",
 			Advice: "open it in Excel, and save it as .xlsx without a password, or as .csv"}
 	case string(start) != "PK\x03\x04":
-		return &Error{Kind: ErrFormat, Detail: "it does not start as a workbook does: " + quoteShort(start), Advice: "check the file's format"}
+		return &Error{Kind: ErrFormat, Detail: "it does not start as a workbook does: " + quoteShort(start),
+			Advice: "check the file's format"}
 	}
 	return nil
 }
@@ -106,7 +110,8 @@ func (w *workbook) open() (sheet string, err error) {
 	}
 	w.from1904 = index.from1904
 	parts := relations{}
-	if err := w.walkSmall(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"), relationReader{path.Dir(book), parts}); err != nil {
+	if err := w.walkSmall(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"),
+		relationReader{path.Dir(book), parts}); err != nil {
 		return "", err
 	}
 	id, err := index.choose(w.opts.Array, parts)
@@ -121,12 +126,71 @@ func (w *workbook) open() (sheet string, err error) {
 	}
 	w.formats = styles.cells
 	if name := parts.target("sharedStrings"); name != "" {
-		w.strings.allow = w.opts.allow
-		if err := w.walk(name, &w.strings); err != nil {
+		if err := w.readStrings(name, parts[id].target); err != nil {
 			return "", err
 		}
 	}
 	return parts[id].target, nil
+}
+
+// manyStrings is the size of the shared strings from which on those that the sheet does not refer to are left out: they
+// may be those of other sheets, and a few megabytes of a workbook may hold gigabytes of them.
+const manyStrings = 64 << 20
+
+// readStrings reads the shared strings that a sheet refers to.
+func (w *workbook) readStrings(name, sheet string) error {
+	w.strings.allow = w.opts.allow
+	if entry := w.find(name); entry != nil && entry.UncompressedSize64 > manyStrings {
+		most := int(entry.UncompressedSize64 / uint64(len("<si/>")))
+		w.strings.used = &usedStrings{most: most}
+		if err := w.walk(sheet, w.strings.used); err != nil {
+			return err
+		}
+	}
+	return w.walk(name, &w.strings)
+}
+
+// release drops the strings of a sheet that has been read. Go would keep their memory until its next collection, which
+// may be minutes away in a service.
+func (w *workbook) release() {
+	large := w.strings.read > manyStrings
+	if w.strings = (sharedStrings{}); large {
+		debug.FreeOSMemory()
+	}
+}
+
+// usedStrings are the shared strings that the cells of a sheet refer to.
+type usedStrings struct {
+	most   int // there are at most so many
+	bits   []uint64
+	shared bool // the present cell holds the number of one
+}
+
+func (u *usedStrings) start(element string, attributes []xml.Attr) error {
+	if element == "c" {
+		u.shared = attribute(attributes, "t") == "s"
+	}
+	return nil
+}
+
+func (u *usedStrings) end(element string, text []byte) error {
+	if element != "v" || !u.shared {
+		return nil
+	}
+	i, err := strconv.Atoi(string(trim(text)))
+	if err != nil || i < 0 || i >= u.most { // the cell is reported when it is read
+		return nil
+	}
+	if lack := i/64 + 1 - len(u.bits); lack > 0 {
+		u.bits = append(u.bits, make([]uint64, lack)...)
+	}
+	u.bits[i/64] |= 1 << (i % 64)
+	return nil
+}
+
+// has reports whether a cell refers to a string; without a list, any may.
+func (u *usedStrings) has(i int) bool {
+	return u == nil || i/64 < len(u.bits) && u.bits[i/64]>>(i%64)&1 == 1
 }
 
 // visitor sees the elements of a part. The text of an element is what stands
@@ -217,13 +281,16 @@ type limitedReader struct {
 
 func (r *limitedReader) Read(to []byte) (int, error) {
 	if r.read > mostElement {
-		return 0, &Error{Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB in one cell", mostElement>>20), Advice: "check that it is the right file"}
+		return 0, &Error{Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB in one cell", mostElement>>20),
+			Advice: "check that it is the right file"}
 	}
 	n, err := r.from.Read(to)
 	r.read += n
 	if r.left -= int64(n); r.left < 0 {
-		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("the workbook has over %d MiB of styles, or of a list of sheets", mostSmall>>20),
-			Advice: "save the table alone, as .xlsx or .csv"}
+		return 0,
+			&Error{Kind: ErrFormat,
+				Detail: fmt.Sprintf("the workbook has over %d MiB of styles, or of a list of sheets", mostSmall>>20),
+				Advice: "save the table alone, as .xlsx or .csv"}
 	}
 	return n, err
 }
@@ -321,7 +388,8 @@ func (l *sheetList) choose(name string, parts relations) (id string, err error) 
 	case name != "":
 		return "", &Error{Kind: ErrSheet, Detail: fmt.Sprintf("%q", name), Advice: "the sheets are " + shortList(names)}
 	case len(visible) != 1:
-		return "", &Error{Kind: ErrSheet, Detail: fmt.Sprintf("there are %d, and none is named", len(names)), Advice: "give --sheet with one of " + shortList(names)}
+		return "", &Error{Kind: ErrSheet, Detail: fmt.Sprintf("there are %d, and none is named", len(names)),
+			Advice: "give --sheet with one of " + shortList(names)}
 	}
 	return visible[0].id, nil
 }
@@ -332,6 +400,8 @@ type sharedStrings struct {
 	text  []byte
 	ends  []int
 	allow func(need int64, what string) error
+	used  *usedStrings // the others are empty
+	read  int64        // bytes, also of those that are not used
 
 	spoken int
 }
@@ -348,7 +418,8 @@ func (s *sharedStrings) end(element string, text []byte) error {
 	case "rPh":
 		s.spoken--
 	case "t":
-		if s.spoken == 0 {
+		s.read += int64(len(text))
+		if s.spoken == 0 && s.used.has(len(s.ends)) {
 			s.text = append(s.text, text...)
 		}
 	case "si":

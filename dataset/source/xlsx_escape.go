@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// XML cannot hold control characters. A workbook has _xHHHH_ for them, where HHHH is a hexadecimal number, and _x005F_ for an
-// underscore that only looks like the start of such a code.
+// XML cannot hold control characters. A workbook has _xHHHH_ for them, where HHHH is a hexadecimal number, and _x005F_
+// for an underscore that only looks like the start of such a code.
 
 // appendEscaped adds text for XML, and returns its length as Excel counts it. It is not ok if the text is not UTF-8.
 func appendEscaped(b []byte, text string) (to []byte, length int, ok bool) {
@@ -55,7 +55,8 @@ func startsCode(text string) bool {
 	return err == nil
 }
 
-// unescaped replaces the codes in the text of a cell by what they stand for. Half of a pair of UTF-16 stands for itself.
+// unescaped replaces the codes in the text of a cell by what they stand for. Half of a pair of UTF-16 stands for
+// itself.
 func unescaped(text []byte) []byte {
 	if !bytes.Contains(text, []byte("_x")) {
 		return text

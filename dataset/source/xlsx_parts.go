@@ -33,8 +33,9 @@ var workbookParts = []struct{ name, text string }{
 		`<Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>`},
 	{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
 		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
-	{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">` +
-		`<bookViews><workbookView/></bookViews><sheets><sheet name="table" sheetId="1" r:id="rId1"/></sheets></workbook>`},
+	{"xl/workbook.xml",
+		`<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">` +
+			`<bookViews><workbookView/></bookViews><sheets><sheet name="table" sheetId="1" r:id="rId1"/></sheets></workbook>`},
 	{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
 		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>` +
 		`<Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>`},
@@ -49,8 +50,10 @@ var workbookParts = []struct{ name, text string }{
 		`<cellXfs count="9"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>` +
 		cellFormat(`numFmtId="0" fontId="1" fillId="2" borderId="0" applyFont="1" applyFill="1"`, "") +
 		cellFormat(`numFmtId="0" fontId="0" fillId="0" borderId="0"`, "") +
-		cellFormat(`numFmtId="49" fontId="0" fillId="0" borderId="0" applyNumberFormat="1"`, "") + // as text also after it is edited
-		cellFormat(`numFmtId="0" fontId="0" fillId="0" borderId="0" quotePrefix="1"`, ` wrapText="1"`) + // likewise; Excel shows long texts of format 49 as ####
+		// as text also after it is edited
+		cellFormat(`numFmtId="49" fontId="0" fillId="0" borderId="0" applyNumberFormat="1"`, "") +
+		// likewise; Excel shows long texts of format 49 as ####
+		cellFormat(`numFmtId="0" fontId="0" fillId="0" borderId="0" quotePrefix="1"`, ` wrapText="1"`) +
 		cellFormat(`numFmtId="164" fontId="0" fillId="0" borderId="0" applyNumberFormat="1"`, "") +
 		cellFormat(`numFmtId="165" fontId="0" fillId="0" borderId="0" applyNumberFormat="1"`, "") +
 		cellFormat(`numFmtId="0" fontId="0" fillId="3" borderId="1" applyFill="1" applyBorder="1"`, "") +
@@ -59,7 +62,8 @@ var workbookParts = []struct{ name, text string }{
 }
 
 func solid(colour string) string {
-	return `<fill><patternFill patternType="solid"><fgColor rgb="` + colour + `"/><bgColor indexed="64"/></patternFill></fill>`
+	return `<fill><patternFill patternType="solid"><fgColor rgb="` + colour +
+		`"/><bgColor indexed="64"/></patternFill></fill>`
 }
 
 func thin(side string) string {

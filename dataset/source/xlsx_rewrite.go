@@ -9,8 +9,8 @@ import (
 	"path"
 )
 
-// CheckRewrite rejects a workbook that would lose more than formats if the table of its sheet replaced it: other sheets, or
-// formulas, which would become values. The error is an ErrMore.
+// CheckRewrite rejects a workbook that would lose more than formats if the table of its sheet replaced it: other
+// sheets, or formulas, which would become values. The error is an ErrMore.
 func CheckRewrite(ctx context.Context, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -39,7 +39,8 @@ func checkRewrite(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	book := root.target("officeDocument")
-	if err := w.walkSmall(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"), relationReader{path.Dir(book), parts}); err != nil {
+	if err := w.walkSmall(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"),
+		relationReader{path.Dir(book), parts}); err != nil {
 		return err
 	}
 	sheets := 0
@@ -49,7 +50,8 @@ func checkRewrite(ctx context.Context, r io.Reader) error {
 		}
 	}
 	if sheets > 1 {
-		return &Error{Kind: ErrMore, Detail: fmt.Sprintf("it has %d sheets, and a new file would have one", sheets), Advice: rewriteAdvice}
+		return &Error{Kind: ErrMore, Detail: fmt.Sprintf("it has %d sheets, and a new file would have one",
+			sheets), Advice: rewriteAdvice}
 	}
 	return w.walk(parts.target("worksheet"), formulaFinder{})
 }

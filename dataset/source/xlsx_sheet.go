@@ -128,7 +128,8 @@ func (x *sheetReader) endCell() error {
 		return nil
 	}
 	if len(x.text)+len(value) > maxRecord { // many cells may share a long string
-		return &Error{Line: x.line, Column: x.cell.column + 1, Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB", maxRecord>>20), Advice: "check that it is the right sheet"}
+		return &Error{Line: x.line, Column: x.cell.column + 1, Kind: ErrTooLong,
+			Detail: fmt.Sprintf("over %d MiB", maxRecord>>20), Advice: "check that it is the right sheet"}
 	}
 	for len(x.ends) < x.cell.column {
 		x.ends = append(x.ends, len(x.text))
@@ -235,7 +236,8 @@ func (x *sheetReader) fit(row sampled, width int) ([][]byte, error) {
 		stray = x.indent + width
 	}
 	if stray >= 0 {
-		return nil, &Error{Line: row.line, Column: stray + 1, Kind: ErrRagged, Detail: quoteShort(fields[stray]) + " is outside of the table",
+		return nil, &Error{Line: row.line, Column: stray + 1, Kind: ErrRagged, Detail: quoteShort(fields[stray]) +
+			" is outside of the table",
 			Advice: "let the first row with values hold the names of all columns, and remove what stands above or beside the table"}
 	}
 	fields = fields[min(x.indent, len(fields)):]

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,8 +26,16 @@ const (
 // xlsxFile is a workbook with one sheet.
 func xlsxFile(t testing.TB, sheet string) []byte {
 	t.Helper()
-	return npzFile(t, zipped{"_rels/.rels", zip.Deflate, []byte(rootRelations)}, zipped{"xl/workbook.xml", zip.Deflate, []byte(book)},
-		zipped{"xl/_rels/workbook.xml.rels", zip.Deflate, []byte(bookRelations)}, zipped{"xl/strings.xml", zip.Deflate, []byte(sharedOnes)},
+	return xlsxSharing(t, sharedOnes, sheet)
+}
+
+// xlsxSharing is a workbook with one sheet and these shared strings.
+func xlsxSharing(t testing.TB, shared, sheet string) []byte {
+	t.Helper()
+	return npzFile(t, zipped{"_rels/.rels", zip.Deflate, []byte(rootRelations)},
+		zipped{"xl/workbook.xml", zip.Deflate, []byte(book)},
+		zipped{"xl/_rels/workbook.xml.rels", zip.Deflate, []byte(bookRelations)},
+		zipped{"xl/strings.xml", zip.Deflate, []byte(shared)},
 		zipped{"xl/styles.xml", zip.Deflate, []byte(styles)}, zipped{"xl/sheet.xml", zip.Deflate, []byte(sheet)})
 }
 
@@ -50,7 +59,9 @@ func sheetOf(csv string) string {
 
 func readSheet(t testing.TB, rows string, opts Options) (string, error) {
 	t.Helper()
-	table, err := ReadXLSX(t.Context(), bytes.NewReader(xlsxFile(t, "<worksheet><sheetData>"+rows+"</sheetData></worksheet>")), opts)
+	table,
+		err := ReadXLSX(t.Context(), bytes.NewReader(xlsxFile(t, "<worksheet><sheetData>"+rows+"</sheetData></worksheet>")),
+		opts)
 	if err != nil {
 		return "", err
 	}
@@ -62,17 +73,22 @@ func TestReadXLSX(t *testing.T) {
 		name, rows string
 		want       string
 	}{
-		{"shared and other strings", `<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row><c><v>1</v></c><c t="str"><f>A1</f><v>x</v></c></row>` +
-			`<row><c t="b"><v>0</v></c><c t="inlineStr"><is><r><t>y</t></r><r><t xml:space="preserve"> z</t></r></is></c></row>`,
+		{"shared and other strings",
+			`<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row><c><v>1</v></c><c t="str"><f>A1</f><v>x</v></c></row>` +
+				`<row><c t="b"><v>0</v></c><c t="inlineStr"><is><r><t>y</t></r><r><t xml:space="preserve"> z</t></r></is></c></row>`,
 			"a numeric [1] [0]\nbc categorical [x] [y z]\n"},
-		{"gaps", `<row r="3"><c r="B3" t="s"><v>0</v></c><c r="C3" t="s"><v>1</v></c></row><row r="5"><c r="C5"><v>2</v></c></row><row r="6"><c r="B6"/></row><row r="7"><c r="B7"><v>3</v></c><c r="Z7" s="1"/></row>`,
+		{"gaps",
+			`<row r="3"><c r="B3" t="s"><v>0</v></c><c r="C3" t="s"><v>1</v></c></row><row r="5"><c r="C5"><v>2</v></c></row><row r="6"><c r="B6"/></row><row r="7"><c r="B7"><v>3</v></c><c r="Z7" s="1"/></row>`,
 			"a numeric [] [3]\nbc numeric [2] []\n"},
-		{"errors", `<row><c t="s"><v>0</v></c></row><row><c t="e"><v>#N/A</v></c></row><row><c t="e"><v>#DIV/0!</v></c></row>`,
+		{"errors",
+			`<row><c t="s"><v>0</v></c></row><row><c t="e"><v>#N/A</v></c></row><row><c t="e"><v>#DIV/0!</v></c></row>`,
 			"a categorical [] [#DIV/0!]\n"},
-		{"dates", `<row><c t="s"><v>0</v></c></row><row><c s="1"><v>45350</v></c></row><row><c s="1"><v>1</v></c></row><row><c s="1"><v>61</v></c></row><row><c s="2"><v>45350.5000001</v></c></row>` +
-			`<row><c s="3"><v>0.75</v></c></row><row><c s="4"><v>45351.3</v></c></row><row><c t="d"><v>2024-03-01</v></c></row><row><c s="99"><v>7</v></c></row>`,
+		{"dates",
+			`<row><c t="s"><v>0</v></c></row><row><c s="1"><v>45350</v></c></row><row><c s="1"><v>1</v></c></row><row><c s="1"><v>61</v></c></row><row><c s="2"><v>45350.5000001</v></c></row>` +
+				`<row><c s="3"><v>0.75</v></c></row><row><c s="4"><v>45351.3</v></c></row><row><c t="d"><v>2024-03-01</v></c></row><row><c s="99"><v>7</v></c></row>`,
 			"a categorical [2024-02-28] [1900-01-01] [1900-03-01] [2024-02-28T12:00:00.009] [18:00:00] [2024-02-29] [2024-03-01] [7]\n"},
-		{"a time span is a number", `<row><c t="s"><v>0</v></c></row><row><c s="5"><v>1.5</v></c></row>`, "a numeric [1.5]\n"},
+		{"a time span is a number", `<row><c t="s"><v>0</v></c></row><row><c s="5"><v>1.5</v></c></row>`,
+			"a numeric [1.5]\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := readSheet(t, test.rows, Options{})
@@ -96,15 +112,19 @@ func TestReadXLSXRefuses(t *testing.T) {
 			`line 2, column 1: the file cannot be read completely: there is no shared string "2"; check that the file is complete`},
 		{"two columns of one name", `<row><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row>`, ErrHeader,
 			`line 1, column 2 (a): the header cannot be used: column 1 has the same name; rename one`},
-		{"rows out of order", `<row r="2"/><row r="1"/>`, ErrRead, `the file cannot be read completely: line "1" comes after line 2; check that the file is complete`},
-		{"cells out of order", `<row><c r="B1"/><c r="A1"/></row>`, ErrRead, `the file cannot be read completely: line 1 has a cell "A1" in the wrong place; check that the file is complete`},
-		{"a column too far", `<row><c r="ZZZZZZZZZZZZ1"/></row>`, ErrRead, `the file cannot be read completely: line 1 has a cell "ZZZZZZZZZZZZ1" in the wrong place; check that the file is complete`},
+		{"rows out of order", `<row r="2"/><row r="1"/>`, ErrRead,
+			`the file cannot be read completely: line "1" comes after line 2; check that the file is complete`},
+		{"cells out of order", `<row><c r="B1"/><c r="A1"/></row>`, ErrRead,
+			`the file cannot be read completely: line 1 has a cell "A1" in the wrong place; check that the file is complete`},
+		{"a column too far", `<row><c r="ZZZZZZZZZZZZ1"/></row>`, ErrRead,
+			`the file cannot be read completely: line 1 has a cell "ZZZZZZZZZZZZ1" in the wrong place; check that the file is complete`},
 		{"cut off", `<row><c t="s"><v>0</v>`, ErrRead, ""},
 		{"deep", strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100), ErrRead, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := readSheet(t, test.rows, Options{})
-			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || test.want != "" && err.Error() != test.want {
+			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || test.want != "" &&
+				err.Error() != test.want {
 				t.Errorf("%v\nwant %s", err, test.want)
 			}
 		})
@@ -116,7 +136,8 @@ func TestLateWordsInASheet(t *testing.T) {
 	csv := "a,b\n" + strings.Repeat("1.50,2\n", 1500) + strings.Repeat("x,3\n", 500)
 	path := writeFile(t, t.TempDir(), "late.xlsx", xlsxFile(t, sheetOf(csv)))
 	read, err := ReadFile(t.Context(), path, Options{})
-	if err != nil || read.Rows() != 2000 || read.Columns()[0].Format(0) != "1.50" || read.Columns()[0].Format(1500) != "x" {
+	if err != nil || read.Rows() != 2000 || read.Columns()[0].Format(0) != "1.50" ||
+		read.Columns()[0].Format(1500) != "x" {
 		t.Fatal(err)
 	}
 }
@@ -128,7 +149,8 @@ func TestWorkbookBombs(t *testing.T) {
 	rows := func(n int) string {
 		return `<row><c t="inlineStr"><is><t>n</t></is></c></row>` + strings.Repeat("<row><c><v>1</v></c></row>", n)
 	}
-	wide := `<row><c t="s"><v>0</v></c><c r="GRA1" t="s"><v>1</v></c></row>` + strings.Repeat(`<row><c><v>1</v></c></row>`, 2000)
+	wide := `<row><c t="s"><v>0</v></c><c r="GRA1" t="s"><v>1</v></c></row>` +
+		strings.Repeat(`<row><c><v>1</v></c></row>`, 2000)
 	for name, content := range map[string][]byte{
 		"rows":           xlsxFile(t, "<worksheet><sheetData>"+rows(300_000)+"</sheetData></worksheet>"),
 		"wide rows":      xlsxFile(t, "<worksheet><sheetData>"+wide+"</sheetData></worksheet>"),
@@ -138,7 +160,8 @@ func TestWorkbookBombs(t *testing.T) {
 		"an attribute":   xlsxFile(t, `<worksheet a="`+strings.Repeat("x", 20<<20)),
 		"a shared string in many cells": xlsxOf(t, "<sst><si><t>"+strings.Repeat("x", 512<<10)+"</t></si></sst>", styles,
 			"<worksheet><sheetData><row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 16384)+"</row></sheetData></worksheet>"),
-		"styles": xlsxOf(t, "<sst/>", "<styleSheet><cellXfs>"+strings.Repeat(`<xf numFmtId="14"/>`, 2<<20)+"</cellXfs></styleSheet>", sheetOf("a,b\n1,2\n")),
+		"styles": xlsxOf(t, "<sst/>", "<styleSheet><cellXfs>"+strings.Repeat(`<xf numFmtId="14"/>`, 2<<20)+
+			"</cellXfs></styleSheet>", sheetOf("a,b\n1,2\n")),
 	} {
 		_, err := ReadXLSX(t.Context(), bytes.NewReader(content), Options{MaxMemory: limit})
 		if !errors.Is(err, ErrMemory) && !errors.Is(err, ErrTooLong) && !errors.Is(err, ErrFormat) {
@@ -152,8 +175,10 @@ func xlsxWithStrings(t testing.TB, sst string) []byte {
 }
 
 func xlsxOf(t testing.TB, sst, styles, sheet string) []byte {
-	return npzFile(t, zipped{"_rels/.rels", zip.Deflate, []byte(rootRelations)}, zipped{"xl/workbook.xml", zip.Deflate, []byte(book)},
-		zipped{"xl/_rels/workbook.xml.rels", zip.Deflate, []byte(bookRelations)}, zipped{"xl/strings.xml", zip.Deflate, []byte(sst)},
+	return npzFile(t, zipped{"_rels/.rels", zip.Deflate, []byte(rootRelations)},
+		zipped{"xl/workbook.xml", zip.Deflate, []byte(book)},
+		zipped{"xl/_rels/workbook.xml.rels", zip.Deflate, []byte(bookRelations)},
+		zipped{"xl/strings.xml", zip.Deflate, []byte(sst)},
 		zipped{"xl/styles.xml", zip.Deflate, []byte(styles)}, zipped{"xl/sheet.xml", zip.Deflate, []byte(sheet)})
 }
 
@@ -176,7 +201,8 @@ func TestArchivesOfManyEntries(t *testing.T) {
 			return err
 		},
 	} {
-		if err := read(); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), "its list of entries has more than 16 MiB") {
+		if err := read(); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(),
+			"its list of entries has more than 16 MiB") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -206,8 +232,10 @@ func TestDamagedWorkbooks(t *testing.T) {
 
 func TestFormatsOfNumbers(t *testing.T) {
 	for code, want := range map[string]dateFormat{
-		"General": notDate, "0.00E+00": notDate, "#,##0.00 €": notDate, "yyyy-mm-dd": dateOnly, "d. mmmm": dateOnly, "mmm": dateOnly, "h:mm AM/PM": timeOnly,
-		"mm:ss": timeOnly, "[h]:mm": notDate, "[$-407]dd.mm.yyyy hh:mm": dateTime, `"days: "0`: notDate, `0\d`: notDate, "[Red]0;[Blue]d": notDate, `0" d`: notDate, "[": notDate, `\`: notDate,
+		"General": notDate, "0.00E+00": notDate, "#,##0.00 €": notDate, "yyyy-mm-dd": dateOnly, "d. mmmm": dateOnly,
+		"mmm": dateOnly, "h:mm AM/PM": timeOnly,
+		"mm:ss": timeOnly, "[h]:mm": notDate, "[$-407]dd.mm.yyyy hh:mm": dateTime, `"days: "0`: notDate, `0\d`: notDate,
+		"[Red]0;[Blue]d": notDate, `0" d`: notDate, "[": notDate, `\`: notDate,
 	} {
 		if got := formatOf(code); got != want {
 			t.Errorf("%q: %d, want %d", code, got, want)
@@ -237,9 +265,12 @@ func TestFoldersOfParquet(t *testing.T) {
 		kind  error
 		want  string
 	}{
-		{"another schema", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": different.Bytes()}, ErrHeader, "b.parquet"},
-		{"a damaged file", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": part("part-1.parquet")[:3000]}, ErrRead, "b.parquet"},
-		{"an id twice", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": part("part-0.parquet")}, ErrID, "row 15 (from 0)"},
+		{"another schema", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": different.Bytes()},
+			ErrHeader, "b.parquet"},
+		{"a damaged file", map[string][]byte{"a.parquet": part("part-0.parquet"),
+			"b.parquet": part("part-1.parquet")[:3000]}, ErrRead, "b.parquet"},
+		{"an id twice", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": part("part-0.parquet")},
+			ErrID, "row 15 (from 0)"},
 		{"no file", map[string][]byte{"a.csv": nil}, ErrEmpty, "without .parquet files"},
 		{"a folder", map[string][]byte{"year=2024/a.parquet": part("part-0.parquet")}, ErrFormat, "year=2024"},
 	} {
@@ -250,7 +281,8 @@ func TestFoldersOfParquet(t *testing.T) {
 			}
 			writeFile(t, dir, name, content)
 		}
-		if _, err := ReadFile(t.Context(), dir, Options{ID: "id"}); !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), dir) {
+		if _, err := ReadFile(t.Context(), dir, Options{ID: "id"}); !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
@@ -259,7 +291,8 @@ func TestFoldersOfParquet(t *testing.T) {
 	if _, err := ReadFile(over, filepath.Join(tableFiles, "parts"), Options{}); err != context.Canceled {
 		t.Error(err)
 	}
-	if _, err := ReadFile(t.Context(), filepath.Join(tableFiles, "parts"), Options{MaxMemory: 1 << 10}); !errors.Is(err, ErrMemory) {
+	if _, err := ReadFile(t.Context(), filepath.Join(tableFiles, "parts"),
+		Options{MaxMemory: 1 << 10}); !errors.Is(err, ErrMemory) {
 		t.Error(err)
 	}
 }
@@ -267,10 +300,13 @@ func TestFoldersOfParquet(t *testing.T) {
 // FuzzReadXLSX: any sheet, and any strings and styles, give a table or an *Error.
 func FuzzReadXLSX(f *testing.F) {
 	f.Add([]byte(sheetOf("a,b\n1,x\n2,y\n")), []byte(sharedOnes), []byte(styles))
-	f.Add([]byte(`<row r="3"><c r="B3" t="s"><v>0</v></c></row><row r="5"><c r="C5" s="4"><f/><v>45350.5</v></c></row>`), []byte("<sst>"), []byte("<xf>"))
-	f.Add([]byte(`<worksheet><row><c t="inlineStr"><is><rPh><t>x</t></rPh></is></c></row></worksheet>`), []byte{}, []byte(`<cellXfs><xf numFmtId="99999999999999999999"/></cellXfs>`))
+	f.Add([]byte(`<row r="3"><c r="B3" t="s"><v>0</v></c></row><row r="5"><c r="C5" s="4"><f/><v>45350.5</v></c></row>`),
+		[]byte("<sst>"), []byte("<xf>"))
+	f.Add([]byte(`<worksheet><row><c t="inlineStr"><is><rPh><t>x</t></rPh></is></c></row></worksheet>`), []byte{},
+		[]byte(`<cellXfs><xf numFmtId="99999999999999999999"/></cellXfs>`))
 	f.Fuzz(func(t *testing.T, sheet, sst, style []byte) {
-		content := npzFile(t, zipped{"_rels/.rels", zip.Store, []byte(rootRelations)}, zipped{"xl/workbook.xml", zip.Store, []byte(book)},
+		content := npzFile(t, zipped{"_rels/.rels", zip.Store, []byte(rootRelations)},
+			zipped{"xl/workbook.xml", zip.Store, []byte(book)},
 			zipped{"xl/_rels/workbook.xml.rels", zip.Store, []byte(bookRelations)}, zipped{"xl/strings.xml", zip.Store, sst},
 			zipped{"xl/styles.xml", zip.Store, style}, zipped{"xl/sheet.xml", zip.Store, sheet})
 		read, err := ReadXLSX(t.Context(), bytes.NewReader(content), Options{MaxMemory: 1 << 28})
@@ -306,7 +342,8 @@ func FuzzWorkbook(f *testing.F) {
 // FuzzRead: any input without a name gives a table or an *Error, in any encoding
 // and with any marks of numbers.
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"a;b\n1,5;x\n", "a\tb\n1\t2\n", "\xff\xfea\x00\n\x001\x00", `{"a":1}`, "@relation r\n@attribute a real\n@data\n1\n", "a  b\n1 2\n", "PAR1", "PK\x03\x04", "\x93NUMPY"} {
+	for _, seed := range []string{"a;b\n1,5;x\n", "a\tb\n1\t2\n", "\xff\xfea\x00\n\x001\x00", `{"a":1}`,
+		"@relation r\n@attribute a real\n@data\n1\n", "a  b\n1 2\n", "PAR1", "PK\x03\x04", "\x93NUMPY"} {
 		for i := range uint8(6) {
 			f.Add([]byte(seed), i, byte(','), byte('.'))
 		}
@@ -320,4 +357,33 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStringsOfOtherSheets: a small workbook may hold far more shared strings than fit into memory. Those that the
+// sheet does not refer to take none.
+func TestStringsOfOtherSheets(t *testing.T) {
+	var shared strings.Builder
+	long := strings.Repeat("x", 4000)
+	shared.WriteString("<sst>")
+	for i := range 20_000 {
+		fmt.Fprintf(&shared, "<si><t>s%d%s</t></si>", i, long[:min(len(long), i)])
+	}
+	shared.WriteString("</sst>")
+	sheet := `<worksheet><sheetData><row><c t="s"><v>0</v></c></row><row><c t="s"><v> 2 </v></c></row><row><c t="s"><v>19999</v></c></row></sheetData></worksheet>`
+	file := filepath.Join(t.TempDir(), "shared.xlsx")
+	if err := os.WriteFile(file, xlsxSharing(t, shared.String(), sheet), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table, err := ReadFile(t.Context(), file, Options{MaxMemory: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := show(table), "s0 categorical [s2xx] [s19999"+long+"]\n"; got != want {
+		t.Errorf("%.80q, want %.80q", got, want)
+	}
+	wrong := strings.Replace(sheet, "19999", "20000", 1)
+	if _, err := ReadXLSX(t.Context(), bytes.NewReader(xlsxSharing(t, shared.String(), wrong)), Options{}); err == nil ||
+		!strings.Contains(err.Error(), `no shared string "20000"`) {
+		t.Errorf("a string that there is not: %v", err)
+	}
 }

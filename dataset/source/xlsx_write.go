@@ -24,9 +24,9 @@ const (
 // WriteXLSX writes the table as an Excel workbook with one sheet, which ReadXLSX reads back.
 // Its header row stays in view, columns are as wide as their values, and long texts are wrapped.
 // Numbers are numbers, and a missing one is an empty cell; an infinite one, which Excel does not know, is text.
-// A column whose values are all dates, or dates with times, written as ReadXLSX returns them has dates; everything else is text, also
-// if it looks like a number or a formula. The columns of labels, which people fill in, are
-// coloured. The same table gives the same bytes.
+// A column whose values are all dates, or dates with times, written as ReadXLSX returns them has dates; everything else
+// is text, also if it looks like a number or a formula. The columns of labels, which people fill in, are coloured. The
+// same table gives the same bytes.
 func WriteXLSX(w io.Writer, t *dataset.Table, labels ...string) error {
 	if err := checkSheet(t); err != nil {
 		return err
@@ -71,9 +71,11 @@ func checkSheet(t *dataset.Table) error {
 	const instead = "write CSV or Parquet"
 	switch {
 	case t.Rows()+1 > sheetRows:
-		return &Error{Kind: ErrRows, Detail: fmt.Sprintf("a sheet of Excel has at most %d rows, and header and table have %d", sheetRows, t.Rows()+1), Advice: instead}
+		return &Error{Kind: ErrRows, Detail: fmt.Sprintf("a sheet of Excel has at most %d rows, and header and table have %d",
+			sheetRows, t.Rows()+1), Advice: instead}
 	case len(t.Columns()) > sheetColumns:
-		return &Error{Kind: ErrColumns, Detail: fmt.Sprintf("a sheet of Excel has at most %d, and the table has %d", sheetColumns, len(t.Columns())), Advice: instead}
+		return &Error{Kind: ErrColumns, Detail: fmt.Sprintf("a sheet of Excel has at most %d, and the table has %d",
+			sheetColumns, len(t.Columns())), Advice: instead}
 	case len(t.Columns()) == 0:
 		return &Error{Kind: ErrEmpty, Detail: "the table has no columns", Advice: "write at least one"}
 	}
@@ -135,8 +137,8 @@ func columnLetters(column int) string {
 	return string(letters)
 }
 
-// datesIn determines whether all values of a column are dates, or all are dates with times, that will be read back as they
-// are written here.
+// datesIn determines whether all values of a column are dates, or all are dates with times, that will be read back as
+// they are written here.
 func datesIn(c dataset.Column) dateFormat {
 	if c.Kind() == dataset.KindNumeric {
 		return notDate
@@ -162,8 +164,8 @@ func datesIn(c dataset.Column) dateFormat {
 // dateLayouts are those of workbook.number.
 var dateLayouts = map[dateFormat]string{dateOnly: time.DateOnly, dateTime: "2006-01-02T15:04:05.999"}
 
-// serial returns a date as Excel counts: in days. Dates before March 1900 remain text, as Excel counts a day that did not
-// exist, and knows none before that year.
+// serial returns a date as Excel counts: in days. Dates before March 1900 remain text, as Excel counts a day that did
+// not exist, and knows none before that year.
 func serial(text string, form dateFormat) (days float64, ok bool) {
 	t, err := time.Parse(dateLayouts[form], text)
 	if err != nil || t.Format(dateLayouts[form]) != text || t.Before(time.Date(1900, 3, 1, 0, 0, 0, 0, time.UTC)) {
@@ -238,8 +240,8 @@ func inCell(err error, row, column int, c sheetColumn) error {
 	return err
 }
 
-// append adds the cell of a row, which stands in the given line of the sheet. A cell without a value is there only if it has a
-// colour.
+// append adds the cell of a row, which stands in the given line of the sheet. A cell without a value is there only if
+// it has a colour.
 func (c sheetColumn) append(b []byte, row, line int) ([]byte, error) {
 	if c.Missing(row) {
 		if c.style != labelStyle {
@@ -301,7 +303,9 @@ func appendText(b []byte, letters string, line int, style sheetStyle, text strin
 	case !ok:
 		return b, &Error{Kind: ErrEncoding, Detail: quoteShort([]byte(text)) + notUTF8, Advice: "convert it"}
 	case length > cellLength:
-		return b, &Error{Kind: ErrTooLong, Detail: fmt.Sprintf("a cell of Excel has at most %d characters, and this text has %d", cellLength, length), Advice: "write CSV or Parquet"}
+		return b,
+			&Error{Kind: ErrTooLong, Detail: fmt.Sprintf("a cell of Excel has at most %d characters, and this text has %d",
+				cellLength, length), Advice: "write CSV or Parquet"}
 	}
 	return append(b, "</t></is></c>"...), nil
 }

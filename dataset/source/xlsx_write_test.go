@@ -55,13 +55,16 @@ func tableOf(t testing.TB, columns ...dataset.Column) *dataset.Table {
 // TestWriteXLSX: each kind of value becomes the cell that people expect, and is read back.
 func TestWriteXLSX(t *testing.T) {
 	long := strings.Repeat("far from all labelled rows ", 5) + "."
-	days, times, level := dataset.NewCategorical("day"), dataset.NewText("time", "2024-02-29T12:00:00", "2024-02-29T12:00:00.25", ""), dataset.NewCategorical("level")
+	days, times, level := dataset.NewCategorical("day"), dataset.NewText("time", "2024-02-29T12:00:00",
+		"2024-02-29T12:00:00.25", ""), dataset.NewCategorical("level")
 	for _, day := range []string{"2024-02-29", "1900-03-01", "9999-12-31"} {
 		days.Append(days.AddLevel(day))
 		level.Append(level.AddLevel(day[3:]))
 	}
-	table := tableOf(t, dataset.NewText("id", "007", "=1+1", "1e5"), dataset.NewNumeric("x & <y>", 0.1, math.Inf(-1), math.NaN()), days, times, level,
-		dataset.NewText("reason", long, "", "a\nb\r\n\x01_x0041_\t\ufffe ü 😀"), dataset.NewNumeric("label", math.NaN(), 12.5, math.NaN()))
+	table := tableOf(t, dataset.NewText("id", "007", "=1+1", "1e5"),
+		dataset.NewNumeric("x & <y>", 0.1, math.Inf(-1), math.NaN()), days, times, level,
+		dataset.NewText("reason", long, "", "a\nb\r\n\x01_x0041_\t\ufffe ü 😀"),
+		dataset.NewNumeric("label", math.NaN(), 12.5, math.NaN()))
 	file := writeXLSX(t, table, "label")
 	if again := writeXLSX(t, table, "label"); !bytes.Equal(file, again) {
 		t.Error("the bytes differ")
@@ -69,11 +72,15 @@ func TestWriteXLSX(t *testing.T) {
 	sheet := sheetIn(t, file)
 	for _, cell := range []string{
 		`<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>`,
-		`<col min="1" max="1" width="6" customWidth="1"/>`, `<col min="6" max="6" width="62" customWidth="1"/>`, `<col min="7" max="7" width="14" customWidth="1"/>`,
+		`<col min="1" max="1" width="6" customWidth="1"/>`, `<col min="6" max="6" width="62" customWidth="1"/>`,
+		`<col min="7" max="7" width="14" customWidth="1"/>`,
 		`<c r="A2" s="3" t="inlineStr"><is><t xml:space="preserve">007</t></is></c>`, `<t xml:space="preserve">=1+1</t>`,
-		`<c r="B1" s="1" t="inlineStr"><is><t xml:space="preserve">x &amp; &lt;y&gt;</t></is></c>`, `<c r="B2" s="2"><v>0.1</v></c>`,
-		`<c r="C2" s="5"><v>45351</v></c>`, `<c r="C3" s="5"><v>61</v></c>`, `<c r="C4" s="5"><v>2958465</v></c>`, `<c r="D2" s="6"><v>45351.5</v></c>`,
-		`<c r="E2" s="3" t="inlineStr">`, `<c r="F2" s="4" t="inlineStr">`, `a` + "\n" + `b_x000D_` + "\n" + `_x0001__x005F_x0041_` + "\t" + `_xFFFE_ ü 😀</t>`,
+		`<c r="B1" s="1" t="inlineStr"><is><t xml:space="preserve">x &amp; &lt;y&gt;</t></is></c>`,
+		`<c r="B2" s="2"><v>0.1</v></c>`,
+		`<c r="C2" s="5"><v>45351</v></c>`, `<c r="C3" s="5"><v>61</v></c>`, `<c r="C4" s="5"><v>2958465</v></c>`,
+		`<c r="D2" s="6"><v>45351.5</v></c>`,
+		`<c r="E2" s="3" t="inlineStr">`, `<c r="F2" s="4" t="inlineStr">`, `a` + "\n" + `b_x000D_` + "\n" +
+			`_x0001__x005F_x0041_` + "\t" + `_xFFFE_ ü 😀</t>`,
 		`<c r="G1" s="8" t="inlineStr">`, `<c r="G2" s="7"/>`, `<c r="G3" s="7"><v>12.5</v></c>`,
 		`<ignoredError sqref="A2:A4" numberStoredAsText="1"/>`,
 	} {
@@ -81,7 +88,8 @@ func TestWriteXLSX(t *testing.T) {
 			t.Errorf("there is no %s in\n%s", cell, sheet)
 		}
 	}
-	read, err := ReadXLSX(t.Context(), bytes.NewReader(file), Options{Header: HeaderPresent, Kinds: kindsOf(table), Missing: []string{}})
+	read, err := ReadXLSX(t.Context(), bytes.NewReader(file), Options{Header: HeaderPresent,
+		Kinds: kindsOf(table), Missing: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +105,10 @@ func TestDatesOfWorkbooks(t *testing.T) {
 		want   dateFormat
 	}{
 		{"2024-02-29|2024-03-01", dateOnly}, {"|2024-02-29|", dateOnly}, {"2024-02-29T00:00:00", dateTime}, {"|", notDate},
-		{"2024-02-29|x", notDate}, {"2024-02-29|2024-02-29T10:00:00", notDate}, {"2024-02-30", notDate}, {"29.02.2024", notDate},
-		{"2024-02-29 10:00:00", notDate}, {"2024-02-29T10:00:00Z", notDate}, {"2024-02-29T10:00:00.250", notDate}, {"2024-02-29T10:00:00.1234", notDate},
+		{"2024-02-29|x", notDate}, {"2024-02-29|2024-02-29T10:00:00", notDate}, {"2024-02-30", notDate},
+		{"29.02.2024", notDate},
+		{"2024-02-29 10:00:00", notDate}, {"2024-02-29T10:00:00Z", notDate}, {"2024-02-29T10:00:00.250", notDate},
+		{"2024-02-29T10:00:00.1234", notDate},
 		{"1900-02-28", notDate}, {"1789-07-14", notDate}, {"10000-01-01", notDate}, {"10:00:00", notDate}, {"2024", notDate},
 	} {
 		if got := datesIn(dataset.NewText("d", strings.Split(test.values, "|")...)); got != test.want {
@@ -129,15 +139,18 @@ func TestWriteXLSXRefuses(t *testing.T) {
 		kind  error
 		says  string
 	}{
-		{tableOf(t, tall), ErrRows, "there are too many rows: a sheet of Excel has at most 1048576 rows, and header and table have 1048577; write CSV or Parquet"},
+		{tableOf(t, tall), ErrRows,
+			"there are too many rows: a sheet of Excel has at most 1048576 rows, and header and table have 1048577; write CSV or Parquet"},
 		{tableOf(t, wide...), ErrColumns, "at most 16384, and the table has 16385"},
 		{tableOf(t), ErrEmpty, "no columns"},
-		{tableOf(t, dataset.NewText("a", "x", strings.Repeat("😀", cellLength/2+1))), ErrTooLong, "row 1 (from 0), column 1 (a): the row is too long: a cell of Excel has at most 32767 characters, and this text has 32768"},
+		{tableOf(t, dataset.NewText("a", "x", strings.Repeat("😀", cellLength/2+1))), ErrTooLong,
+			"row 1 (from 0), column 1 (a): the row is too long: a cell of Excel has at most 32767 characters, and this text has 32768"},
 		{tableOf(t, dataset.NewText("a", "\xff")), ErrEncoding, `"\xff" is not UTF-8`},
 	} {
 		path := writeFile(t, t.TempDir(), "x.xlsx", []byte("old"))
 		err := WriteToFill(path, test.table, "a")
-		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
+		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%v, want %s", err, test.says)
 		}
 		if left, err := os.ReadFile(path); err != nil || string(left) != "old" {
@@ -190,7 +203,8 @@ func FuzzWriteXLSX(f *testing.F) {
 		}
 		table := tableOf(t, dataset.NewText(name, text, "", text), dataset.NewNumeric("v", v, -v, math.NaN()))
 		file := writeXLSX(t, table, name)
-		read, err := ReadXLSX(t.Context(), bytes.NewReader(file), Options{Header: HeaderPresent, Kinds: kindsOf(table), Missing: []string{}})
+		read, err := ReadXLSX(t.Context(), bytes.NewReader(file), Options{Header: HeaderPresent,
+			Kinds: kindsOf(table), Missing: []string{}})
 		if err != nil {
 			t.Fatal(err)
 		}

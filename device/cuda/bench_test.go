@@ -23,13 +23,15 @@ func BenchmarkSelect(b *testing.B) {
 	card := open(b, 0)
 	pool, train := features(200_000, 1), features(4096, 2)
 	narrow := func(n, labelled int, mode selection.Mode) selection.Problem[float32] {
-		return selection.Problem[float32]{Pool: pool.Slice(0, n), Train: train.Slice(0, labelled), Mode: mode, Batch: 256, Seed: 1}
+		return selection.Problem[float32]{Pool: pool.Slice(0, n), Train: train.Slice(0, labelled),
+			Mode: mode, Batch: 256, Seed: 1}
 	}
 	run(b, card, "lcmd-tp 200000 4096", selection.LCMD{}, narrow(200_000, 4096, selection.TP))
 	run(b, card, "lcmd-tp 100000 2048", selection.LCMD{}, narrow(100_000, 2048, selection.TP))
 	run(b, card, "maxdist-tp 100000 2048", selection.MaxDist{}, narrow(100_000, 2048, selection.TP))
 	run(b, card, "kmeanspp-tp 100000 2048", selection.KMeansPP{}, narrow(100_000, 2048, selection.TP))
-	double := selection.Problem[float64]{Pool: matrix.Converted[float64](pool.Slice(0, 100_000)), Train: matrix.Converted[float64](train.Slice(0, 2048)), Batch: 256, Seed: 1}
+	double := selection.Problem[float64]{Pool: matrix.Converted[float64](pool.Slice(0, 100_000)),
+		Train: matrix.Converted[float64](train.Slice(0, 2048)), Batch: 256, Seed: 1}
 	run(b, card, "maxdet-p 100000", selection.MaxDet{}, double)
 	run(b, card, "bait-f-p 100000", selection.BAIT{}, double)
 	run(b, card, "bait-fb-p 100000", selection.BAIT{Backward: true}, double)
@@ -95,7 +97,8 @@ func BenchmarkTiles(b *testing.B) {
 			b.Run(fmt.Sprintf("%d networks, tile %d", networks, tile), func(b *testing.B) {
 				cuda.ForceTile(b, tile)
 				for b.Loop() {
-					if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
+					if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}},
+						networks, d, nil); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -113,7 +116,8 @@ func BenchmarkGroups(b *testing.B) {
 			b.Run(fmt.Sprintf("%d networks, %d groups", networks, groups), func(b *testing.B) {
 				cuda.ForceGroups(b, groups)
 				for b.Loop() {
-					if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
+					if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}},
+						networks, d, nil); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -132,7 +136,8 @@ func trainingData(rows, valid int) (d network.Data) {
 			for j := range v {
 				v[j] = float32(r.NormFloat64())
 			}
-			y.Set(i, 0, float32(math.Sin(float64(v[0]*v[1]))+0.5*float64(v[2]*v[2])+0.4*float64(v[3])+0.2*float64(v[4])+0.05*r.NormFloat64()))
+			y.Set(i, 0,
+				float32(math.Sin(float64(v[0]*v[1]))+0.5*float64(v[2]*v[2])+0.4*float64(v[3])+0.2*float64(v[4])+0.05*r.NormFloat64()))
 		}
 		return x, y
 	}
@@ -153,7 +158,8 @@ func run[T matrix.Float](b *testing.B, d device.Device, name string, m selection
 				best = r
 			}
 		}
-		for unit, took := range map[string]time.Duration{"init-ms": best.Timing.Init, "train-ms": best.Timing.Train, "forward-ms": best.Timing.Forward,
+		for unit, took := range map[string]time.Duration{"init-ms": best.Timing.Init, "train-ms": best.Timing.Train,
+			"forward-ms":  best.Timing.Forward,
 			"backward-ms": best.Timing.Backward, "report-ms": best.Timing.Report, "best-ms": best.Timing.Total} {
 			b.ReportMetric(float64(took.Microseconds())/1000, unit)
 		}
@@ -184,7 +190,10 @@ func features(n int, seed uint64) matrix.Dense[float32] {
 func BenchmarkPredict(b *testing.B) {
 	p := wholeProblem(b, 100_000, 1000, 1, 512)
 	s := network.Sample{X: p.Train, Y: p.Labels.Data}
-	model, err := network.Fit(b.Context(), s, network.Options{Config: network.Config{Architecture: network.Architecture{Hidden: []int{512, 512}}, Training: network.Training{Epochs: 1}}})
+	model,
+		err := network.Fit(b.Context(), s,
+		network.Options{Config: network.Config{Architecture: network.Architecture{Hidden: []int{512, 512}},
+			Training: network.Training{Epochs: 1}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -71,7 +71,8 @@ func Open(number int, limit int64) (*Card, error) {
 		return nil, err
 	}
 	if c.major < 8 {
-		return nil, fmt.Errorf("%s has compute capability %d.%d, but 8.0 is needed; say --device cpu", c.Name(), c.major, c.minor)
+		return nil, fmt.Errorf("%s has compute capability %d.%d, but 8.0 is needed; say --device cpu",
+			c.Name(), c.major, c.minor)
 	}
 	// A thread that waits for the card lets others have its processor: runs beside each other
 	// have more threads that wait than there are processors.
@@ -115,7 +116,8 @@ func (c *Card) describe(device uintptr) error {
 	err := errors.Join(
 		c.driver.call("cuDeviceGetName", uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)), device),
 		c.driver.call("cuDeviceTotalMem_v2", uintptr(unsafe.Pointer(&total)), device),
-		attribute(&c.processors, multiprocessors), attribute(&c.major, major), attribute(&c.minor, minor), attribute(&c.shared, sharedOptIn))
+		attribute(&c.processors, multiprocessors), attribute(&c.major, major), attribute(&c.minor, minor),
+		attribute(&c.shared, sharedOptIn))
 	c.name, _, _ = strings.Cut(string(name), "\x00")
 	c.memory = int64(total)
 	return err
@@ -195,7 +197,8 @@ func (c *Card) function(name string) (uintptr, error) {
 	}
 	text := append([]byte(name), 0)
 	var f uintptr
-	if err := c.driver.call("cuModuleGetFunction", uintptr(unsafe.Pointer(&f)), c.module, uintptr(unsafe.Pointer(&text[0]))); err != nil {
+	if err := c.driver.call("cuModuleGetFunction", uintptr(unsafe.Pointer(&f)), c.module,
+		uintptr(unsafe.Pointer(&text[0]))); err != nil {
 		return 0, err
 	}
 	if bytes := sharedOf(name); bytes > 0 {

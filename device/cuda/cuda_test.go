@@ -63,15 +63,18 @@ func TestBoundsChangeNothing(t *testing.T) {
 
 	small := device.With(t.Context(), open(t, 52<<20)) // 41 MB are those of the pool
 	p := selection.Problem[float32]{Pool: narrow, Train: features(40, 2), Mode: selection.TP, Batch: batch, Seed: 1}
-	for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{}, selection.FrankWolfe{}} {
+	for _, m := range []selection.Method{selection.LCMD{}, selection.MaxDist{}, selection.KMeansPP{},
+		selection.FrankWolfe{}} {
 		agree(t, m, p, roomy, small, selection.Constraints{})
 	}
 	small = device.With(t.Context(), open(t, 94<<20)) // 82 MB are those of the pool
-	agree(t, selection.FrankWolfe{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, small, selection.Constraints{})
+	agree(t, selection.FrankWolfe{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, small,
+		selection.Constraints{})
 }
 
 // agree selects on two cards, on the second under constraints, and compares the picks.
-func agree[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem[T], one, other context.Context, c selection.Constraints) {
+func agree[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem[T], one, other context.Context,
+	c selection.Constraints) {
 	t.Helper()
 	got, err := selection.Select(one, m, p)
 	if err != nil {
@@ -87,7 +90,8 @@ func agree[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem
 	}
 	for i, pick := range got.Picks {
 		if w := want.Picks[i]; pick.Row != w.Row || pick.Score != w.Score {
-			t.Fatalf("%s: pick %d is row %d with score %v, without bounds row %d with %v", m.Name(), i, pick.Row, pick.Score, w.Row, w.Score)
+			t.Fatalf("%s: pick %d is row %d with score %v, without bounds row %d with %v", m.Name(), i, pick.Row,
+				pick.Score, w.Row, w.Score)
 		}
 	}
 }
@@ -102,7 +106,8 @@ func TestTraining(t *testing.T) {
 func TestTilesAgree(t *testing.T) {
 	card := open(t, 0)
 	ctx := device.With(t.Context(), card)
-	d, config := trainingData(600, 100), network.Config{Training: network.Training{Epochs: 2}, Architecture: network.Architecture{Hidden: []int{200, 136}}}
+	d, config := trainingData(600, 100), network.Config{Training: network.Training{Epochs: 2},
+		Architecture: network.Architecture{Hidden: []int{200, 136}}}
 	var want network.Ensemble
 	for _, tile := range []int{0, 32, 64, 128, 0} {
 		if want != nil && tile == 0 {
@@ -180,10 +185,12 @@ func TestDriverIsRegistered(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	if n, err := cuda.Count(); err != nil || n == 0 {
-		if _, err := device.Open("cuda:0", 0); err == nil || !strings.Contains(err.Error(), "--device cpu") && !strings.Contains(err.Error(), "the driver shows 0") {
+		if _, err := device.Open("cuda:0", 0); err == nil || !strings.Contains(err.Error(), "--device cpu") &&
+			!strings.Contains(err.Error(), "the driver shows 0") {
 			t.Errorf("without a card, the error is %v", err)
 		}
-		if d, failed := device.Open("auto", 0); d != nil || (failed != nil) != (err != nil && !errors.Is(err, device.ErrNone)) {
+		if d, failed := device.Open("auto", 0); d != nil || (failed != nil) != (err != nil &&
+			!errors.Is(err, device.ErrNone)) {
 			t.Errorf("without a card (%v), auto opens %v, %v", err, d, failed)
 		}
 	}

@@ -21,14 +21,17 @@ import (
 
 // driverNames are the functions that this package calls.
 var driverNames = [...]string{
-	"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem_v2", "cuDeviceGetAttribute",
-	"cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent", "cuMemGetInfo_v2",
+	"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem_v2",
+	"cuDeviceGetAttribute",
+	"cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
+	"cuCtxSetCurrent", "cuMemGetInfo_v2",
 	"cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncSetAttribute",
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost",
 	"cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", "cuMemPoolTrimTo", "cuMemAllocAsync", "cuMemFreeAsync",
 	"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async",
 	"cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize", "cuLaunchKernel",
-	"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
+	"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+	"cuGraphExecDestroy", "cuGraphDestroy",
 	"cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventDestroy_v2", "cuGetErrorName", "cuGetErrorString",
 }
 
@@ -96,7 +99,8 @@ func stringAt(p *byte) string {
 type NoDriverError struct{ Reason string }
 
 func (e *NoDriverError) Error() string {
-	return fmt.Sprintf("there is no CUDA driver on this machine (%s); install NVIDIA's driver, or say --device cpu", e.Reason)
+	return fmt.Sprintf("there is no CUDA driver on this machine (%s); install NVIDIA's driver, or say --device cpu",
+		e.Reason)
 }
 
 // Is reports that this is device.ErrNone.
@@ -106,7 +110,8 @@ func (e *NoDriverError) Is(target error) bool { return target == device.ErrNone 
 type OldDriverError struct{ Missing string } // a function
 
 func (e *OldDriverError) Error() string {
-	return fmt.Sprintf("NVIDIA's driver is too old: libcuda.so.1 has no %s; install driver 580 or newer, or say --device cpu", e.Missing)
+	return fmt.Sprintf(
+		"NVIDIA's driver is too old: libcuda.so.1 has no %s; install driver 580 or newer, or say --device cpu", e.Missing)
 }
 
 // Error is a failure that the driver reports.
@@ -187,7 +192,8 @@ func (e *MemoryError) Is(target error) bool { return target == device.ErrMemory 
 
 func (e *MemoryError) Error() string {
 	const mib = 1 << 20
-	return fmt.Sprintf("the GPU would need %d MiB of its memory, but may use %d MiB; raise --max-memory, %s, or say --device cpu",
+	return fmt.Sprintf(
+		"the GPU would need %d MiB of its memory, but may use %d MiB; raise --max-memory, %s, or say --device cpu",
 		(e.Need+mib-1)/mib, e.Limit/mib, cmp.Or(e.Less, "use a sketch with fewer features"))
 }
 

@@ -30,11 +30,13 @@ func TestAdvice(t *testing.T) {
 		for _, code := range codes {
 			err := error(&Error{Call: "cuCall", Code: code, Symbol: "CUDA_ERROR_SUCH", Text: "such a thing"})
 			text := err.Error()
-			if !strings.HasPrefix(text, fmt.Sprintf("the GPU failed: cuCall: such a thing (CUDA_ERROR_SUCH, error %d); ", code)) || !strings.Contains(text, advice) {
+			if !strings.HasPrefix(text, fmt.Sprintf("the GPU failed: cuCall: such a thing (CUDA_ERROR_SUCH, error %d); ",
+				code)) || !strings.Contains(text, advice) {
 				t.Errorf("%q lacks %q", text, advice)
 			}
 			if errors.Is(err, device.ErrMemory) != (code == 2) || errors.Is(err, device.ErrNone) != (code == 100) {
-				t.Errorf("error %d is that of memory: %v, of no card: %v", code, errors.Is(err, device.ErrMemory), errors.Is(err, device.ErrNone))
+				t.Errorf("error %d is that of memory: %v, of no card: %v", code, errors.Is(err, device.ErrMemory),
+					errors.Is(err, device.ErrNone))
 			}
 		}
 	}
@@ -44,7 +46,8 @@ func TestAdvice(t *testing.T) {
 func TestMemoryErrors(t *testing.T) {
 	c := &Card{limit: 5 << 20}
 	err := c.reserve(7<<20 + 1)
-	if !errors.Is(err, device.ErrMemory) || !strings.Contains(err.Error(), "would need 8 MiB of its memory, but may use 5 MiB") {
+	if !errors.Is(err, device.ErrMemory) || !strings.Contains(err.Error(),
+		"would need 8 MiB of its memory, but may use 5 MiB") {
 		t.Error(err)
 	}
 }
@@ -57,11 +60,13 @@ func TestDriversThatCannotBeUsed(t *testing.T) {
 		}
 		return 1, nil
 	})
-	if old == nil || errors.Is(old, device.ErrNone) || !strings.Contains(old.Error(), "too old: libcuda.so.1 has no cuMemAllocAsync; install driver 580") {
+	if old == nil || errors.Is(old, device.ErrNone) || !strings.Contains(old.Error(),
+		"too old: libcuda.so.1 has no cuMemAllocAsync; install driver 580") {
 		t.Errorf("an old driver: %v", old)
 	}
 	none := error(&NoDriverError{"no such file"})
-	if !errors.Is(none, device.ErrNone) || !strings.Contains(none.Error(), "there is no CUDA driver on this machine (no such file)") {
+	if !errors.Is(none, device.ErrNone) || !strings.Contains(none.Error(),
+		"there is no CUDA driver on this machine (no such file)") {
 		t.Errorf("no driver: %v", none)
 	}
 }

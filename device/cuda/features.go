@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // features are features on a card.
@@ -26,18 +26,22 @@ type features[T matrix.Float] struct {
 }
 
 // Features32 implements place.Device.
-func (c *Card) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
+func (c *Card) Features32(ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	return featuresIn(c, ctx, p, rows, "f32")
 }
 
 // Features64 implements place.Device.
-func (c *Card) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
+func (c *Card) Features64(ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	return featuresIn(c, ctx, p, rows, "f64")
 }
 
-func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T], kind string) (place.DeviceFeatures[T], error) {
+func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T],
+	kind string) (place.DeviceFeatures[T], error) {
 	width := p.Values[p.Result].Width
-	f := &features[T]{queue: c.newQueue(), shape: matrix.Shape{Rows: rows.Rows, Cols: width}, ld: padded(width), kind: kind}
+	f := &features[T]{queue: c.newQueue(), shape: matrix.Shape{Rows: rows.Rows, Cols: width},
+		ld: padded(width), kind: kind}
 	f.x = f.alloc(rows.Rows * f.ld * sizeOf[T]())
 	err := f.wait() // the memory has been cleared
 	if err == nil {
@@ -130,7 +134,8 @@ type run struct {
 
 // compute runs a program on all rows. While the card computes a block, the next one is
 // copied to it.
-func compute[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T], to *features[T]) error {
+func compute[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T],
+	to *features[T]) error {
 	r := &run{queue: c.newQueue(), program: p, values: make([]pointer, len(p.Values)), by: make([]pointer, len(p.Steps))}
 	defer r.close()
 	if err := r.sendConstants(); err != nil {
@@ -218,10 +223,12 @@ func (r *run) step(s kernel.Step, by pointer) {
 		r.multiply(s, by)
 	case kernel.Place:
 		from, to := r.value(s.From), r.value(s.To)
-		r.launch("place_"+to.kind, r.columns(from.width), from.at, from.ld, int32(from.width), s.Factor, by, int32(s.At), to.at, to.ld)
+		r.launch("place_"+to.kind, r.columns(from.width), from.at, from.ld, int32(from.width), s.Factor, by,
+			int32(s.At), to.at, to.ld)
 	case kernel.Fill:
 		to := r.value(s.To)
-		r.launch("fill_column_"+to.kind, grid{x: (r.rows + 255) / 256, threads: 256}, to.at, to.ld, int32(r.rows), int32(s.At), s.Number)
+		r.launch("fill_column_"+to.kind, grid{x: (r.rows + 255) / 256, threads: 256}, to.at, to.ld,
+			int32(r.rows), int32(s.At), s.Number)
 	case kernel.Activate:
 		from, to, slopes := r.value(s.From), r.value(s.To), pointer(0)
 		if s.Slope != kernel.None {
@@ -231,7 +238,8 @@ func (r *run) step(s kernel.Step, by pointer) {
 			from.at, from.ld, int32(from.width), s.Factor, to.at, to.ld, slopes)
 	case kernel.Outer:
 		left, right, to := r.value(s.Left), r.value(s.Right), r.value(s.To)
-		r.launch("outer_"+to.kind, r.columns(to.width), left.at, left.ld, right.at, right.ld, int32(right.width), int32(to.width), to.at, to.ld)
+		r.launch("outer_"+to.kind, r.columns(to.width), left.at, left.ld, right.at, right.ld, int32(right.width),
+			int32(to.width), to.at, to.ld)
 	case kernel.Convert:
 		from, to := r.value(s.From), r.value(s.To)
 		r.launch("convert_to_"+to.kind, r.columns(to.width), from.at, from.ld, int32(to.width), to.at)

@@ -18,7 +18,8 @@ type memoryPool uintptr
 func (c *Card) openPool(device uintptr) error {
 	const supported, releaseThreshold = 115, 4
 	var has int32
-	if err := c.driver.call("cuDeviceGetAttribute", uintptr(unsafe.Pointer(&has)), supported, device); err != nil || has == 0 {
+	if err := c.driver.call("cuDeviceGetAttribute", uintptr(unsafe.Pointer(&has)), supported,
+		device); err != nil || has == 0 {
 		return err
 	}
 	if err := c.driver.call("cuDeviceGetDefaultMemPool", uintptr(unsafe.Pointer(&c.pool)), device); err != nil {

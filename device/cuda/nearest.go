@@ -6,8 +6,8 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // nearest is the search for the nearest centre of each row. Sizes of clusters are kept as
@@ -42,7 +42,8 @@ func (r *rows[T]) Nearest(size place.Size) place.DeviceNearest[T] {
 	}
 	r.launch("fill_i32", r.elementwise(), f.labels, r.n, int32(unknownLabel))
 	many := r.pool.Centres
-	f.sizes = sizes{hi: r.alloc(8 * many), lo: r.alloc(8 * many), rows: r.alloc(4 * many), open: r.alloc(4 * many), kind: int32(size)}
+	f.sizes = sizes{hi: r.alloc(8 * many), lo: r.alloc(8 * many), rows: r.alloc(4 * many),
+		open: r.alloc(4 * many), kind: int32(size)}
 	f.setScale(size)
 	f.largest = r.alloc(16)
 	f.centre = r.alloc(r.ld * sizeOf[T]())
@@ -124,12 +125,14 @@ func (f *nearest[T]) addPlaced(at pointer, label int) {
 
 // launchCentre adds a centre to some others. On a walk, it is the row of the walk.
 func (f *nearest[T]) launchCentre(at pointer, others, label int, walk pointer) {
-	f.launch("centre_distances_"+f.kind, f.warps(others), f.centres, f.ld, int32(others), at, int32(label), f.between, f.length, walk)
+	f.launch("centre_distances_"+f.kind, f.warps(others), f.centres, f.ld, int32(others), at, int32(label),
+		f.between, f.length, walk)
 	shared := f.ld*sizeOf[T]() + f.rough.bytes()
 	if shared > mostShared {
 		shared = 0
 	}
-	f.launch("add_centre_"+f.kind, f.groups(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length, unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes, walk)
+	f.launch("add_centre_"+f.kind, f.groups(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length,
+		unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes, walk)
 }
 
 // margin is 4 and what rounding may change, with room to spare.
@@ -157,7 +160,8 @@ func (f *nearest[T]) addMany(centres pointer, many, first int) {
 		x := f.x + pointer(4*from*f.ld)
 		f.launch("inner_products", grid{x: width / tile, y: (count + tile - 1) / tile, threads: 256, shared: shared},
 			x, f.ld, int32(count), centres, int32(many), products, width)
-		f.launch("settle_centres", f.warps(count), x, f.ld, count, centres, int32(many), int32(first), products, width, squares+pointer(4*from), offs+pointer(4*from), centreSquares, centreOffs, share,
+		f.launch("settle_centres", f.warps(count), x, f.ld, count, centres, int32(many), int32(first), products, width,
+			squares+pointer(4*from), offs+pointer(4*from), centreSquares, centreOffs, share,
 			f.dist+pointer(4*from), f.labels+pointer(4*from), f.flags+pointer(from), weightsFrom(f.weights, from), f.sizes)
 	})
 	for _, p := range []pointer{products, squares, offs, centreSquares, centreOffs} {
@@ -200,7 +204,8 @@ func (f *nearest[T]) addTaken(walk pointer) {
 }
 
 func (f *nearest[T]) launchFarthest(largest, walk pointer) {
-	f.launch("farthest_"+f.kind, f.scan(), f.n, f.dist, f.labels, f.flags, f.price, f.sizes, largest, f.tops, f.arrived, address(f.best), walk)
+	f.launch("farthest_"+f.kind, f.scan(), f.n, f.dist, f.labels, f.flags, f.price, f.sizes, largest, f.tops,
+		f.arrived, address(f.best), walk)
 }
 
 // At implements place.DeviceNearest.
@@ -223,9 +228,12 @@ func (f *nearest[T]) Sum(sums []place.DeviceCluster, first int) {
 	many := len(sums)
 	far, top, hi, lo, to := f.alloc(8*many), f.alloc(8*many), f.alloc(8*many), f.alloc(8*many), f.alloc(40*many)
 	f.clear(top, 8*many, 0xff)
-	f.launch("far_in_cluster_"+f.kind, f.elementwise(), f.n, int32(first), int32(many), f.dist, f.labels, f.flags, f.price, far)
-	f.launch("top_in_cluster_"+f.kind, f.elementwise(), f.n, int32(first), int32(many), f.dist, f.labels, f.flags, f.price, far, top, f.sizes, hi, lo)
-	f.launch("sum_clusters", grid{x: (many + 127) / 128, threads: 128}, f.sizes, int32(first), int32(many), far, top, hi, lo, to)
+	f.launch("far_in_cluster_"+f.kind, f.elementwise(), f.n, int32(first), int32(many), f.dist,
+		f.labels, f.flags, f.price, far)
+	f.launch("top_in_cluster_"+f.kind, f.elementwise(), f.n, int32(first), int32(many), f.dist, f.labels, f.flags, f.price,
+		far, top, f.sizes, hi, lo)
+	f.launch("sum_clusters", grid{x: (many + 127) / 128, threads: 128}, f.sizes, int32(first),
+		int32(many), far, top, hi, lo, to)
 	host := make([]cluster, many)
 	err := fetch(f.queue, host, to)
 	for _, p := range []pointer{far, top, hi, lo, to} {
@@ -278,13 +286,15 @@ func (f *nearest[T]) Draws(us []float64) ([]place.DeviceBest, error) {
 	return f.search("draws", len(us)/2-1, func(walk pointer) {
 		f.launch("weigh_"+f.kind, f.elementwise(), f.n, f.dist, f.labels, f.flags, f.weights, pointer(0), f.values, walk)
 		f.launch("block_sums", grid{x: blocks, threads: 1024}, f.values, f.n, f.blocks, walk)
-		f.launch("walk_draw_"+f.kind, grid{x: 1, threads: 1024}, walk, f.values, f.n, f.blocks, int32(blocks), f.draws, f.dist, f.labels, f.sizes, address(f.best))
+		f.launch("walk_draw_"+f.kind, grid{x: 1, threads: 1024}, walk, f.values, f.n, f.blocks, int32(blocks), f.draws,
+			f.dist, f.labels, f.sizes, address(f.best))
 	})
 }
 
 // Draw implements place.DeviceNearest.
 func (f *nearest[T]) Draw(block int, u float64) place.DeviceBest {
-	f.launch("draw_row_"+f.kind, grid{x: 1, threads: 1024}, f.values, min((block+1)*sumBlock, f.n), block*sumBlock, u, f.dist, f.labels, f.sizes, address(f.best))
+	f.launch("draw_row_"+f.kind, grid{x: 1, threads: 1024}, f.values, min((block+1)*sumBlock, f.n), block*sumBlock, u,
+		f.dist, f.labels, f.sizes, address(f.best))
 	best, _ := f.answer()
 	return best
 }

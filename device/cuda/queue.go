@@ -99,7 +99,8 @@ func (q *queue) free(at pointer) {
 				continue
 			}
 			q.buffers = append(q.buffers[:i], q.buffers[i+1:]...)
-			return errors.Join(q.card.driver.call("cuStreamSynchronize", q.stream), q.card.give(at, q.stream), q.card.reserve(-b.bytes))
+			return errors.Join(q.card.driver.call("cuStreamSynchronize", q.stream), q.card.give(at, q.stream),
+				q.card.reserve(-b.bytes))
 		}
 		return nil
 	})
@@ -210,7 +211,8 @@ func (q *queue) launch(kernel string, g grid, args ...any) {
 		if err != nil {
 			return err
 		}
-		return q.card.driver.call("cuLaunchKernel", f, uintptr(g.x), uintptr(max(g.y, 1)), uintptr(max(g.z, 1)), uintptr(g.threads), 1, 1,
+		return q.card.driver.call("cuLaunchKernel", f, uintptr(g.x), uintptr(max(g.y, 1)), uintptr(max(g.z, 1)),
+			uintptr(g.threads), 1, 1,
 			uintptr(g.shared), q.stream, uintptr(unsafe.Pointer(&q.args.pointers[0])), 0)
 	})
 }

@@ -23,12 +23,14 @@ func (r *rough) bytes() int { return 8 * int(r.ld) }
 func (r *rows[T]) roughen() rough {
 	words := (r.ld/2 + 3) / 4 * 4
 	products := 4 * min(r.n, sumBlock) * (r.pool.Centres + 128) // what addMany will need
-	if need := r.n * (4*words + 16); r.ld*sizeOf[T]()+8*words > mostShared || int64(need) > (r.card.Room()-int64(products))/4 {
+	if need := r.n * (4*words + 16); r.ld*sizeOf[T]()+8*words > mostShared ||
+		int64(need) > (r.card.Room()-int64(products))/4 {
 		return rough{}
 	}
 	// A lane adds ld/32 products in float32, and then there are five sums of lanes; half of
 	// the margin is for the rest.
-	to := rough{words: r.alloc(4 * r.n * words), scale: r.alloc(4 * r.n), off: r.alloc(4 * r.n), norm: r.alloc(8 * r.n), ld: int64(words),
+	to := rough{words: r.alloc(4 * r.n * words), scale: r.alloc(4 * r.n), off: r.alloc(4 * r.n),
+		norm: r.alloc(8 * r.n), ld: int64(words),
 		rounding: float32(float64(r.ld/32+8) / (1 << 23))}
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(1), to.norm)
 	r.launch("rough_rows_"+r.kind, r.warps(r.n), r.x, r.ld, r.n, unsafe.Pointer(&to))
@@ -38,7 +40,8 @@ func (r *rows[T]) roughen() rough {
 // groups is the grid of kernels in which a warp decides on a few rows at a time.
 func (r *rows[T]) groups(shared int) grid {
 	const group = 8 // as kGroup
-	return grid{x: max(1, min(ceilDiv(r.n, passThreads/32*group), 4*r.card.processors)), threads: passThreads, shared: shared}
+	return grid{x: max(1, min(ceilDiv(r.n, passThreads/32*group), 4*r.card.processors)),
+		threads: passThreads, shared: shared}
 }
 
 // decisions is the grid of kernels in which a thread decides on a row.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Threads of the kernels, as in selection.cu.
@@ -85,7 +85,8 @@ func (c *Card) Place64(pool place.DevicePool[float64]) place.DeviceRows[float64]
 }
 
 func copied[T matrix.Float](c *Card, pool place.DevicePool[T], kind string) *rows[T] {
-	r := &rows[T]{queue: c.newQueue(), pool: pool, n: pool.Rows.Rows, ld: padded(pool.Rows.Cols), kind: kind, all: true, graphs: map[string]uintptr{}}
+	r := &rows[T]{queue: c.newQueue(), pool: pool, n: pool.Rows.Rows, ld: padded(pool.Rows.Cols), kind: kind, all: true,
+		graphs: map[string]uintptr{}}
 	if placed, ok := pool.Placed.(*features[T]); ok {
 		r.x = placed.x
 	} else {
@@ -194,7 +195,8 @@ func (r *rows[T]) Largest(ahead int) ([]place.DeviceBest, error) {
 		r.norms = r.alloc(8 * r.n)
 		r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), r.norms)
 	}
-	return r.goAhead("norms", ahead, 0, func(walk pointer) { r.take(walk, 0) }, func(walk pointer) { r.launchBest(r.norms, 0, 0, r.tops, walk) })
+	return r.goAhead("norms", ahead, 0, func(walk pointer) { r.take(walk, 0) },
+		func(walk pointer) { r.launchBest(r.norms, 0, 0, r.tops, walk) })
 }
 
 // Row implements place.DeviceRows.
@@ -213,7 +215,8 @@ func (r *rows[T]) Labelled(train matrix.Dense[T], list []int) (at []int, sq []T)
 	others, on := sendRows(r.queue, train), r.alloc(4*len(list))
 	dist, which := r.alloc(len(list)*sizeOf[T]()), r.alloc(4*len(list))
 	send(r.queue, on, numbers)
-	r.launch("nearest_other_"+r.kind, grid{x: len(list), threads: passThreads}, r.x, r.ld, on, others, int32(train.Rows), dist, which)
+	r.launch("nearest_other_"+r.kind, grid{x: len(list), threads: passThreads}, r.x, r.ld, on, others,
+		int32(train.Rows), dist, which)
 	at, sq = make([]int, len(list)), make([]T, len(list))
 	if fetch(r.queue, sq, dist) == nil {
 		fetch(r.queue, numbers, which)
@@ -237,7 +240,8 @@ func (b bestRow) found() (place.DeviceBest, error) {
 	if b.nan >= 0 {
 		return place.DeviceBest{Row: -1}, &place.RowError{Set: "pool", Row: int(b.nan), What: "score", Value: math.NaN()}
 	}
-	return place.DeviceBest{Row: int(b.row), Score: b.score, Value: b.value, Label: int(b.label), Size: b.size, Members: int(b.members), Nonzero: b.nonzero != 0}, nil
+	return place.DeviceBest{Row: int(b.row), Score: b.score, Value: b.value, Label: int(b.label), Size: b.size,
+		Members: int(b.members), Nonzero: b.nonzero != 0}, nil
 }
 
 // sendVector sends vectors of features, padded with zeros, to memory of the card.

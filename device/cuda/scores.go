@@ -7,8 +7,8 @@ package cuda
 import (
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // launchBest finds the open row of largest v/(c + offset), or v if c is null.
@@ -24,7 +24,8 @@ func (r *rows[T]) scoreAt(row int, v, c pointer, offset float64) float64 {
 
 // largestOf returns the largest of a number per row.
 func (r *rows[T]) largestOf(v pointer) float64 {
-	r.launch("best_score", r.scan(), r.n, v, pointer(0), 0.0, pointer(0), pointer(0), r.tops, r.arrived, address(r.best), pointer(0))
+	r.launch("best_score", r.scan(), r.n, v, pointer(0), 0.0, pointer(0), pointer(0), r.tops, r.arrived,
+		address(r.best), pointer(0))
 	best, _ := r.answer()
 	return best.Score
 }
@@ -57,7 +58,8 @@ type directions[T matrix.Float] struct {
 
 // Directions implements place.DeviceRows.
 func (r *rows[T]) Directions() place.DeviceDirections {
-	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), u: r.alloc(8 * r.ld), v: r.alloc(8 * r.ld),
+	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n),
+		u: r.alloc(8 * r.ld), v: r.alloc(8 * r.ld),
 		phi: r.alloc(8 * r.ld), residual: r.alloc(8 * r.ld), length: r.alloc(8)}
 	if r.price == 0 { // scores per price are not bounded
 		f.rough = r.roughen()
@@ -114,7 +116,8 @@ func (f *directions[T]) Best(ahead int) ([]place.DeviceBest, error) {
 		} else {
 			g, of := f.groups(f.rough.bytes()), unsafe.Pointer(&f.rough)
 			f.launch("rough_scores", g, of, f.ld, f.n, f.residual, f.length, f.flags, f.roughScores, f.bounds, walk)
-			f.launch("settle_scores_"+f.kind, f.decisions(8*f.ld), f.x, f.ld, f.n, f.residual, f.length, of, f.roughScores, f.bounds, int32(g.x), f.flags, f.scores, walk)
+			f.launch("settle_scores_"+f.kind, f.decisions(8*f.ld), f.x, f.ld, f.n, f.residual, f.length, of, f.roughScores,
+				f.bounds, int32(g.x), f.flags, f.scores, walk)
 		}
 		f.launchBest(f.scores, 0, 0, f.tops, walk)
 	})
@@ -141,7 +144,8 @@ var mostVectors = 1024
 
 // Variances implements place.DeviceRows.
 func (r *rows[T]) Variances(sigma2 float64) place.DeviceVariances {
-	f := &variances[T]{rows: r, sigma2: sigma2, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), done: r.alloc(4 * r.n), leaders: r.alloc(topBytes * scanBlocks), room: min(r.pool.Centres, mostVectors) + 1}
+	f := &variances[T]{rows: r, sigma2: sigma2, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), done: r.alloc(4 * r.n),
+		leaders: r.alloc(topBytes * scanBlocks), room: min(r.pool.Centres, mostVectors) + 1}
 	f.steps = r.alloc(8 * r.ld * f.room)
 	if r.ld <= mostColumns {
 		f.s, f.phi, f.w = r.alloc(8*r.ld*r.ld), r.alloc(8*r.ld), r.alloc(8*r.ld)
@@ -219,7 +223,8 @@ func (f *variances[T]) restart() {
 // settle does the steps that rows lack: those that may be the best, given the best of the
 // first blocks; all rows if blocks is zero; or only one.
 func (f *variances[T]) settle(blocks, only int, walk pointer) {
-	f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks), f.flags, only, f.c, f.done, walk)
+	f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks),
+		f.flags, only, f.c, f.done, walk)
 }
 
 func (f *variances[T]) Best(ahead int) ([]place.DeviceBest, error) {
@@ -236,7 +241,8 @@ func (f *variances[T]) find(walk pointer) {
 	if f.price != 0 {
 		f.settle(0, -1, walk)
 	} else {
-		f.launch("settle_tops_"+f.kind, grid{x: g.x, threads: passThreads}, f.x, f.ld, f.steps, int32(f.count), f.leaders, f.flags, f.c, f.done, walk)
+		f.launch("settle_tops_"+f.kind, grid{x: g.x, threads: passThreads}, f.x, f.ld, f.steps, int32(f.count), f.leaders,
+			f.flags, f.c, f.done, walk)
 		f.settle(g.x, -1, walk)
 	}
 	f.launchBest(f.c, 0, 0, f.leaders, walk)
@@ -263,7 +269,8 @@ func (f *variances[T]) Rebase(factor matrix.Dense[float64], root bool) {
 		if !root {
 			minus = f.squares + pointer(8*from)
 		}
-		f.launch("row_products_f64", f.warps(many), block, width, pointer(0), width, many, factor.Rows, minus, f.c+pointer(8*from), pointer(0))
+		f.launch("row_products_f64", f.warps(many), block, width, pointer(0), width, many, factor.Rows, minus,
+			f.c+pointer(8*from), pointer(0))
 	})
 	f.free(block)
 	f.free(on)
@@ -291,7 +298,8 @@ func (f *variances[T]) rebaseCovariance(factor matrix.Dense[float64], root bool)
 	columns := sendRows(f.queue, transposed(factor, f.ld))
 	product := f.alloc(8 * f.ld * f.ld)
 	tiles := (f.ld + 63) / 64
-	f.launch("multiply_nt_f64", grid{x: tiles, y: tiles, threads: 256}, columns, padded(factor.Rows), int32(f.ld), columns, padded(factor.Rows), int32(f.ld), int32(padded(factor.Rows)), product, f.ld)
+	f.launch("multiply_nt_f64", grid{x: tiles, y: tiles, threads: 256}, columns, padded(factor.Rows), int32(f.ld), columns,
+		padded(factor.Rows), int32(f.ld), int32(padded(factor.Rows)), product, f.ld)
 	f.setCovariance(f.s, product)
 	f.free(product)
 	f.free(columns)
@@ -342,8 +350,10 @@ type totals[T matrix.Float] struct {
 // Totals implements place.DeviceRows.
 func (r *rows[T]) Totals(sigma2, offset float64) place.DeviceTotals {
 	vector, square := 8*r.ld, 8*r.ld*r.ld
-	return &totals[T]{rows: r, sigma2: sigma2, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(2 * vector), values: r.alloc(8 * r.n),
-		s: r.alloc(square), inner: r.alloc(square), phi: r.alloc(vector), w: r.alloc(vector), m: r.alloc(vector), change: r.alloc(2 * vector)}
+	return &totals[T]{rows: r, sigma2: sigma2, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n),
+		wp: r.alloc(2 * vector), values: r.alloc(8 * r.n),
+		s: r.alloc(square), inner: r.alloc(square), phi: r.alloc(vector), w: r.alloc(vector), m: r.alloc(vector),
+		change: r.alloc(2 * vector)}
 }
 
 func (f *totals[T]) Prior() float64 {
@@ -419,11 +429,13 @@ func (f *totals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 		g := f.warps(many)
 		if !f.root.used {
 			f.multiply(from, many, f.inner, inner.Rows, product, f.ld)
-			f.launch("row_products_"+f.kind, g, f.x+pointer(from*f.ld*sizeOf[T]()), f.ld, product, f.ld, many, f.pool.Rows.Cols, pointer(0), c, v)
+			f.launch("row_products_"+f.kind, g, f.x+pointer(from*f.ld*sizeOf[T]()), f.ld, product, f.ld, many,
+				f.pool.Rows.Cols, pointer(0), c, v)
 			return
 		}
 		f.multiply(from, many, f.root.a, a.Rows, psi, f.ld)
-		f.launch("multiply_nt_f64", grid{x: tiles, y: (many + 63) / 64, threads: 256}, psi, f.ld, int32(many), f.inner, f.ld, int32(inner.Rows), int32(f.ld), product, f.ld)
+		f.launch("multiply_nt_f64", grid{x: tiles, y: (many + 63) / 64, threads: 256}, psi, f.ld, int32(many), f.inner, f.ld,
+			int32(inner.Rows), int32(f.ld), product, f.ld)
 		f.launch("row_products_f64", g, psi, f.ld, product, f.ld, many, f.pool.Rows.Cols, pointer(0), c, v)
 	})
 	f.free(product)

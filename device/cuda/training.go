@@ -151,8 +151,10 @@ type trainingShape struct {
 
 func planTraining(t *network.DeviceTraining) trainingShape {
 	net, d := t.Networks[0], t.Data[0]
-	s := trainingShape{sizes: net.Sizes(), offsets: []int{0}, rows: d.X.Rows, batch: min(t.Training.Batch, d.X.Rows), epochs: t.Training.Epochs, ownData: len(t.Data) > 1,
-		validRows: d.ValidX.Rows, chunk: min(validBlock, d.ValidX.Rows), keepSlopes: net.Architecture().Activation != network.ReLU}
+	s := trainingShape{sizes: net.Sizes(), offsets: []int{0}, rows: d.X.Rows, batch: min(t.Training.Batch, d.X.Rows),
+		epochs: t.Training.Epochs, ownData: len(t.Data) > 1,
+		validRows: d.ValidX.Rows, chunk: min(validBlock, d.ValidX.Rows),
+		keepSlopes: net.Architecture().Activation != network.ReLU}
 	for l := range net.Layers() {
 		s.offsets = append(s.offsets, s.offsets[l]+(s.sizes[l]+1)*padded(s.sizes[l+1]))
 	}
@@ -394,7 +396,8 @@ func (t *training) scale(l int) float32 {
 func (t *training) layer(l, batch int) layer {
 	in, out := padded(t.sizes[l]), padded(t.sizes[l+1])
 	y := layer{in: t.inputs[l], grad: t.grads[l], gradStride: int64(t.batch * out),
-		inStride: int64(t.batch * in), outStride: int64(t.batch * out), belowStride: int64(t.batch * in), off: int64(t.offsets[l]),
+		inStride: int64(t.batch * in), outStride: int64(t.batch * out), belowStride: int64(t.batch * in),
+		off:    int64(t.offsets[l]),
 		inputs: int32(t.sizes[l]), outputs: int32(t.sizes[l+1]), ldIn: int32(in), ldOut: int32(out), scale: t.scale(l)}
 	if l == 0 {
 		y.rows, y.rowsStride, y.inStride = t.drawn+pointer(4*batch*t.batch), int64(t.used()), t.dataStride(t.rows, t.sizes[0])
@@ -441,7 +444,8 @@ func (t *training) recordStep(b int) {
 	for l := range last {
 		t.launchHidden(&layers[l], t.batch)
 	}
-	t.launchHead(&layers[last], &labels{y: t.y, stride: t.dataStride(t.rows, t.sizes[last+1]), rows: t.drawn + pointer(4*b*t.batch), rowsStride: int64(t.used()),
+	t.launchHead(&layers[last], &labels{y: t.y, stride: t.dataStride(t.rows, t.sizes[last+1]),
+		rows: t.drawn + pointer(4*b*t.batch), rowsStride: int64(t.used()),
 		factor: t.factors() + pointer(4*b), factorStride: int64(t.batches),
 		squares: t.course.squares + pointer(8*b*t.blocks), squaresStride: int64(t.batches * t.blocks)}, t.batch)
 	for l := last - 1; l > 0; l-- {
@@ -455,12 +459,14 @@ func (t *training) recordStep(b int) {
 func (t *training) launchHidden(y *layer, rows int) {
 	a := t.task.Networks[0].Architecture()
 	g := t.tiled("hidden", rows, int(y.outputs))
-	t.launch(g.kernel, g.grid, unsafe.Pointer(y), unsafe.Pointer(&t.params), int32(rows), int32(a.Activation), float32(*a.SigmaB))
+	t.launch(g.kernel, g.grid, unsafe.Pointer(y), unsafe.Pointer(&t.params), int32(rows),
+		int32(a.Activation), float32(*a.SigmaB))
 }
 
 func (t *training) launchHead(y *layer, of *labels, rows int) {
 	sigmaB := float32(*t.task.Networks[0].Architecture().SigmaB)
-	t.launch("head", grid{x: ceilDiv(rows, headRows), y: t.many, threads: 32 * headRows}, unsafe.Pointer(y), unsafe.Pointer(&t.params), unsafe.Pointer(of), int32(rows), sigmaB)
+	t.launch("head", grid{x: ceilDiv(rows, headRows), y: t.many, threads: 32 * headRows}, unsafe.Pointer(y),
+		unsafe.Pointer(&t.params), unsafe.Pointer(of), int32(rows), sigmaB)
 }
 
 // launchLearn launches the gradients and Adam of all layers. Those that would leave most of
@@ -479,14 +485,16 @@ func (t *training) launchLearn(layers []layer, b int) {
 		g.first[g.count] = g.first[g.count-1] + int32(tilesOf([]layer{y}, own))
 	}
 	h := t.task.Training
-	constants := &adamConstants{float32(*h.Beta1), float32(1 - *h.Beta1), float32(*h.Beta2), float32(1 - *h.Beta2), float32(h.Eps)}
+	constants := &adamConstants{float32(*h.Beta1), float32(1 - *h.Beta1), float32(*h.Beta2),
+		float32(1 - *h.Beta2), float32(h.Eps)}
 	sigmaB := float32(*t.task.Networks[0].Architecture().SigmaB)
 	for tile, all := range groups {
 		if all.count == 0 {
 			continue
 		}
 		g := t.ofTile("learn", tile, int(all.first[all.count]))
-		t.launch(g.kernel, g.grid, unsafe.Pointer(all), unsafe.Pointer(&t.params), int32(t.batch), sigmaB, unsafe.Pointer(constants), t.steps, t.course.epoch, int32(b), int32(t.batches))
+		t.launch(g.kernel, g.grid, unsafe.Pointer(all), unsafe.Pointer(&t.params), int32(t.batch), sigmaB,
+			unsafe.Pointer(constants), t.steps, t.course.epoch, int32(b), int32(t.batches))
 	}
 }
 
@@ -506,7 +514,8 @@ func (t *training) recordValidation(from, rows, block int) {
 		y := &layer{in: in, inStride: stride, off: int64(t.offsets[l]),
 			inputs: int32(t.sizes[l]), outputs: int32(t.sizes[l+1]), ldIn: int32(ldIn), ldOut: int32(ldOut), scale: t.scale(l)}
 		if l == t.layers()-1 {
-			t.launchHead(y, &labels{y: t.validY + pointer(4*from*ldOut), stride: t.dataStride(t.validRows, t.sizes[l+1]), squares: t.course.validSquares + pointer(8*block), squaresStride: int64(t.validBlocks)}, rows)
+			t.launchHead(y, &labels{y: t.validY + pointer(4*from*ldOut), stride: t.dataStride(t.validRows, t.sizes[l+1]),
+				squares: t.course.validSquares + pointer(8*block), squaresStride: int64(t.validBlocks)}, rows)
 			return
 		}
 		y.out, y.outStride, y.next = t.validInputs[l%2], int64(t.chunk*ldOut), t.scale(l+1)

@@ -6,8 +6,8 @@ package cuda
 // the row that the step before has found, adds it and finds the next one.
 
 import (
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 const (
@@ -74,7 +74,8 @@ func (r *rows[T]) walkTo(row, before int) {
 // take takes the row of a walk, and copies its features to phi unless that is null.
 func (r *rows[T]) take(walk, phi pointer) {
 	clusters, dist, labels := r.clusterSizes()
-	r.launch("take_row_"+r.kind, grid{x: 1, threads: 256}, walk, r.x, r.ld, phi, r.flags, dist, labels, r.weights, clusters)
+	r.launch("take_row_"+r.kind, grid{x: 1, threads: 256}, walk, r.x, r.ld, phi, r.flags, dist,
+		labels, r.weights, clusters)
 }
 
 // clusterSizes returns the sizes of clusters and what they are computed from, if there are any.

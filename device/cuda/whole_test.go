@@ -13,10 +13,10 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/transform"
 )
@@ -28,9 +28,12 @@ func TestWholeSelections(t *testing.T) {
 	p := wholeProblem(t, 2000, 100, 3, 48)
 	p.Batch, p.Pending = 16, []int{7, 1500}
 	for _, text := range []string{
-		"lcmd-tp:grad>sketch(64)", "lcmd-tp:ll", "maxdist-p:ll>ens(3)", "kmeanspp-p:grad>ens(3)>sketch(64)", "maxdiag:grad>sketch(64)>scale",
-		"kmeanspp-tp:linear>sketch(3)", "lcmd-p:grad>sketch(64)>train", "maxdet-p:grad>sketch(64)>train", "bait-f-p:ll>train", "bait-fb-p:grad>sketch(48)>train",
-		"frankwolfe-p:grad>sketch(64)>acs-rf(64)", "frankwolfe-p:ll>acs-rf-hyper(64)", "frankwolfe-p:grad>sketch(64)>acs-grad>sketch(64)", "maxdist-p:ll>acs-grad>sketch(32)@compat",
+		"lcmd-tp:grad>sketch(64)", "lcmd-tp:ll", "maxdist-p:ll>ens(3)", "kmeanspp-p:grad>ens(3)>sketch(64)",
+		"maxdiag:grad>sketch(64)>scale",
+		"kmeanspp-tp:linear>sketch(3)", "lcmd-p:grad>sketch(64)>train", "maxdet-p:grad>sketch(64)>train", "bait-f-p:ll>train",
+		"bait-fb-p:grad>sketch(48)>train",
+		"frankwolfe-p:grad>sketch(64)>acs-rf(64)", "frankwolfe-p:ll>acs-rf-hyper(64)",
+		"frankwolfe-p:grad>sketch(64)>acs-grad>sketch(64)", "maxdist-p:ll>acs-grad>sketch(32)@compat",
 	} {
 		t.Run(text, func(t *testing.T) {
 			want, err := nextbatch.Select(t.Context(), spec.MustParse(text), p)
@@ -77,7 +80,8 @@ func TestWordsAboutTheCPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(batch.Warnings, "\n"); !strings.Contains(all, "the features were computed on the CPU") || batch.Device == "" {
+	if all := strings.Join(batch.Warnings, "\n"); !strings.Contains(all,
+		"the features were computed on the CPU") || batch.Device == "" {
 		t.Errorf("device %q, warnings %s", batch.Device, all)
 	}
 }
@@ -117,9 +121,12 @@ func BenchmarkWhole(b *testing.B) {
 		spec        string
 		pool, train int
 	}{
-		{"lcmd-tp:grad>sketch(512)", 200_000, 4096}, {"lcmd-tp:grad>sketch(512)", 100_000, 2048}, {"maxdist-tp:grad>sketch(512)", 100_000, 2048}, {"kmeanspp-tp:grad>sketch(512)", 100_000, 2048},
-		{"maxdiag:grad>sketch(512)", 100_000, 2048}, {"maxdet-p:grad>sketch(512)>train", 100_000, 2048}, {"bait-f-p:grad>sketch(512)>train", 100_000, 2048},
-		{"bait-fb-p:grad>sketch(512)>train", 100_000, 2048}, {"frankwolfe-p:grad>sketch(512)>acs-rf-hyper(512)", 100_000, 2048},
+		{"lcmd-tp:grad>sketch(512)", 200_000, 4096}, {"lcmd-tp:grad>sketch(512)", 100_000, 2048},
+		{"maxdist-tp:grad>sketch(512)", 100_000, 2048}, {"kmeanspp-tp:grad>sketch(512)", 100_000, 2048},
+		{"maxdiag:grad>sketch(512)", 100_000, 2048}, {"maxdet-p:grad>sketch(512)>train", 100_000, 2048},
+		{"bait-f-p:grad>sketch(512)>train", 100_000, 2048},
+		{"bait-fb-p:grad>sketch(512)>train", 100_000, 2048},
+		{"frankwolfe-p:grad>sketch(512)>acs-rf-hyper(512)", 100_000, 2048},
 	} {
 		p := wholeProblem(b, c.pool, c.train, 1, 512)
 		b.Run(c.spec, func(b *testing.B) {
@@ -129,7 +136,8 @@ func BenchmarkWhole(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for unit, took := range map[string]time.Duration{"kernel-ms": batch.Kernel, "selection-ms": batch.Timing.Total, "init-ms": batch.Timing.Init,
+				for unit, took := range map[string]time.Duration{"kernel-ms": batch.Kernel, "selection-ms": batch.Timing.Total,
+					"init-ms":  batch.Timing.Init,
 					"train-ms": batch.Timing.Train, "forward-ms": batch.Timing.Forward, "report-ms": batch.Timing.Report} {
 					if before, ok := least[unit]; !ok || took < before {
 						least[unit] = took
@@ -156,7 +164,8 @@ func BenchmarkFeatures(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	after, _, err := transform.TrainFeatures(b.Context(), kernel.ToFloat64(sketch), matrix.Converted[float64](p.Train), 1e-6)
+	after, _, err := transform.TrainFeatures(b.Context(), kernel.ToFloat64(sketch),
+		matrix.Converted[float64](p.Train), 1e-6)
 	if err != nil {
 		b.Fatal(err)
 	}

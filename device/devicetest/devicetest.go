@@ -11,9 +11,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/selection/selectiontest"
 )
 
@@ -28,26 +28,37 @@ func Selection(t *testing.T, on func(context.Context) context.Context) {
 func Oracles(t *testing.T, on func(context.Context) context.Context) {
 	for _, size := range []place.Size{place.SquaredDistance, place.Distance, place.Count} {
 		oracle := func() selectiontest.Oracle { return &selectiontest.LCMD{Size: size} }
-		t.Run("lcmd", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.LCMD{Size: size}, Oracle: oracle}.Run)
-		t.Run("lcmd in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.LCMD{Size: size}, Oracle: oracle}.Run)
+		t.Run("lcmd", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9,
+			Method: selection.LCMD{Size: size}, Oracle: oracle}.Run)
+		t.Run("lcmd in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94,
+			Method: selection.LCMD{Size: size}, Oracle: oracle}.Run)
 	}
 	maxDiag := func() selectiontest.Oracle { return &selectiontest.MaxDiag{} }
-	t.Run("maxdiag", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDiag{}, Oracle: maxDiag}.Run)
-	t.Run("maxdiag in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDiag{}, Oracle: maxDiag}.Run)
+	t.Run("maxdiag", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9,
+		Method: selection.MaxDiag{}, Oracle: maxDiag}.Run)
+	t.Run("maxdiag in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94,
+		Method: selection.MaxDiag{}, Oracle: maxDiag}.Run)
 	maxDist := func() selectiontest.Oracle { return &selectiontest.MaxDist{} }
-	t.Run("maxdist", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDist{}, Oracle: maxDist}.Run)
-	t.Run("maxdist in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDist{}, Oracle: maxDist}.Run)
-	t.Run("kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true, Method: selection.KMeansPP{}}.Run)
-	t.Run("greedy-kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true, Method: selection.GreedyKMeansPP{}}.Run)
+	t.Run("maxdist", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9,
+		Method: selection.MaxDist{}, Oracle: maxDist}.Run)
+	t.Run("maxdist in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94,
+		Method: selection.MaxDist{}, Oracle: maxDist}.Run)
+	t.Run("kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true,
+		Method: selection.KMeansPP{}}.Run)
+	t.Run("greedy-kmeanspp", selectiontest.Suite[float32]{On: on, NoKernel: true, NoScore: true,
+		Method: selection.GreedyKMeansPP{}}.Run)
 	const sigma2 = selection.DefaultSigma2
 	t.Run("maxdet", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.98, Method: selection.MaxDet{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }}.Run)
-	t.Run("frankwolfe", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.9, Method: selection.FrankWolfe{},
+	t.Run("frankwolfe", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.9,
+		Method: selection.FrankWolfe{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }}.Run)
 	for _, s2 := range []float64{1e-2, sigma2} {
-		t.Run("bait-f", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.4, Method: selection.BAIT{Sigma2: s2},
+		t.Run("bait-f", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.4,
+			Method: selection.BAIT{Sigma2: s2},
 			Oracle: func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }}.Run)
-		t.Run("bait-fb", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.2, Method: selection.BAIT{Sigma2: s2, Backward: true},
+		t.Run("bait-fb", selectiontest.Suite[float64]{On: on, NoKernel: true, NoScore: true, Compared: 0.2,
+			Method: selection.BAIT{Sigma2: s2, Backward: true},
 			Oracle: func() selectiontest.Oracle {
 				return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}}
 			}}.Run)
@@ -74,7 +85,8 @@ func inPrecision[T matrix.Float](t *testing.T, on func(context.Context) context.
 }
 
 // compare requires the rows of the plain version on the CPU, and the same numbers again.
-func compare[T matrix.Float](t *testing.T, on func(context.Context) context.Context, m selection.Method, p selection.Problem[T]) {
+func compare[T matrix.Float](t *testing.T, on func(context.Context) context.Context, m selection.Method,
+	p selection.Problem[T]) {
 	t.Helper()
 	plain := p
 	plain.Plain = true
@@ -87,7 +99,8 @@ func compare[T matrix.Float](t *testing.T, on func(context.Context) context.Cont
 	}
 	for i, pick := range got.Picks {
 		w := want.Picks[i]
-		if !near(pick.Cluster.Size, w.Cluster.Size) || pick.Cluster.Centre != w.Cluster.Centre || pick.Cluster.Rows != w.Cluster.Rows || !near(pick.Distance, w.Distance) || pick.Labelled != w.Labelled {
+		if !near(pick.Cluster.Size, w.Cluster.Size) || pick.Cluster.Centre != w.Cluster.Centre ||
+			pick.Cluster.Rows != w.Cluster.Rows || !near(pick.Distance, w.Distance) || pick.Labelled != w.Labelled {
 			t.Fatalf("pick %d is %+v, on the CPU %+v", i, pick, w)
 		}
 	}
@@ -128,7 +141,8 @@ func changes[T matrix.Float]() []change[T] {
 			}
 		}},
 		{name: "constraints", rows: n, cols: 9, change: func(p *selection.Problem[T]) {
-			p.Constraints = selection.Constraints{Exclude: []int{0, 5, 77}, Require: []int{3, 800}, Group: make([]int, n), PerGroup: 4, Budget: 80}
+			p.Constraints = selection.Constraints{Exclude: []int{0, 5, 77}, Require: []int{3, 800}, Group: make([]int, n),
+				PerGroup: 4, Budget: 80}
 			for row := range p.Constraints.Group {
 				p.Constraints.Group[row] = row % 17
 			}

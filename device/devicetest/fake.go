@@ -4,10 +4,10 @@ import (
 	"context"
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Fake is a device in the memory of this process, for tests of what surrounds devices. It
@@ -53,7 +53,8 @@ func (f *Fake) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.
 }
 
 // Features32 implements place.Device.
-func (f *Fake) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
+func (f *Fake) Features32(ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	if f.FailFeatures != nil {
 		return nil, f.FailFeatures
 	}
@@ -61,7 +62,8 @@ func (f *Fake) Features32(ctx context.Context, p *kernel.Program, rows matrix.De
 }
 
 // Features64 implements place.Device.
-func (f *Fake) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
+func (f *Fake) Features64(ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	if f.FailFeatures != nil {
 		return nil, f.FailFeatures
 	}
@@ -94,7 +96,8 @@ type fakeRows[T matrix.Float] struct {
 
 func newFakeRows[T matrix.Float](f *Fake, pool place.DevicePool[T]) *fakeRows[T] {
 	n := pool.Rows.Rows
-	r := &fakeRows[T]{device: f, pool: pool.Rows, weights: pool.Weights, open: make([]bool, n), selected: make([]bool, n), sq: make([]float64, n), label: make([]int, n)}
+	r := &fakeRows[T]{device: f, pool: pool.Rows, weights: pool.Weights, open: make([]bool, n), selected: make([]bool, n),
+		sq: make([]float64, n), label: make([]int, n)}
 	for i := range r.sq {
 		r.sq[i] = math.Inf(1)
 	}

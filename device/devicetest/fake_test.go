@@ -19,7 +19,8 @@ func TestFake(t *testing.T) {
 		rows.Data[i] = float32(random.NormFloat64())
 	}
 	p := selection.Problem[float32]{Train: rows.Slice(0, 10), Pool: rows.Slice(10, 90), Batch: 12, Mode: selection.TP}
-	for _, m := range []selection.Method{selection.MaxDiag{}, selection.MaxDist{}, selection.LCMD{}, selection.BAIT{Sigma2: 0.1}, selection.BAIT{}, selection.BAIT{Backward: true}} {
+	for _, m := range []selection.Method{selection.MaxDiag{}, selection.MaxDist{}, selection.LCMD{},
+		selection.BAIT{Sigma2: 0.1}, selection.BAIT{}, selection.BAIT{Backward: true}} {
 		want, err := selection.Select(t.Context(), m, p)
 		if err != nil {
 			t.Fatal(err)

@@ -3,8 +3,8 @@ package devicetest
 import (
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // fakeTotals is the search of BAIT (package selection, bait.go): c and v of a row are computed

@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/transform"
 )
 
@@ -24,7 +24,8 @@ type Computer interface {
 // Features compares the features that a device computes with those of the CPU, for every
 // activation and every transformation.
 func Features(t *testing.T, c Computer) {
-	for _, a := range []network.Activation{network.ReLU, network.SiLU, network.Tanh, network.GELU, network.SELU, network.ELU, network.LeakyReLU, network.Softplus, network.Sigmoid} {
+	for _, a := range []network.Activation{network.ReLU, network.SiLU, network.Tanh, network.GELU, network.SELU,
+		network.ELU, network.LeakyReLU, network.Softplus, network.Sigmoid} {
 		t.Run(a.String(), func(t *testing.T) {
 			k, err := transform.Sketch(kernel.NewGrad(tapsOf(t, a, 1)), 21, transform.Seeded(1, "test"), transform.Paper)
 			must(t, err)
@@ -38,7 +39,8 @@ func Features(t *testing.T, c Computer) {
 		t.Run(name, func(t *testing.T) { compareFeatures(t, c.Features64, k, 300, 2e-4) })
 	}
 	t.Run("several blocks", func(t *testing.T) {
-		k, err := transform.Sketch(kernel.NewGrad(tapsOf(t, network.ReLU, 1)), 5, transform.Seeded(2, "test"), transform.Paper)
+		k, err := transform.Sketch(kernel.NewGrad(tapsOf(t, network.ReLU, 1)), 5,
+			transform.Seeded(2, "test"), transform.Paper)
 		must(t, err)
 		compareFeatures(t, c.Features32, k, 17000, 2e-5)
 	})
@@ -62,7 +64,8 @@ func inputs[T matrix.Float](rows int) matrix.Dense[T] {
 // tapsOf returns the taps of a network whose biases are not zero.
 func tapsOf(t *testing.T, a network.Activation, outputs int, weights ...float64) *network.Taps {
 	bias := 0.3
-	net, err := network.NewMLP(width, network.Architecture{Hidden: []int{133, 21}, Outputs: outputs, Activation: a, SigmaB: &bias}, 3, 0)
+	net, err := network.NewMLP(width, network.Architecture{Hidden: []int{133, 21}, Outputs: outputs,
+		Activation: a, SigmaB: &bias}, 3, 0)
 	must(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	for l := range net.Layers() {
@@ -93,18 +96,19 @@ func singleKernels(t *testing.T) map[string]kernel.FeatureMap[float32] {
 	scaled, err := transform.ScaleBy[float32](last(single, 1), 1.7)
 	must(t, err)
 	return map[string]kernel.FeatureMap[float32]{
-		"last layer":               last(single, 1),
-		"last layer of outputs":    last(several, 1),
-		"last two layers":          sketch(last(single, 2), 33, transform.Paper),
-		"grad of outputs":          sketch(kernel.NewGrad(several), 130, transform.Paper),
-		"grad, published":          sketch(kernel.NewGrad(single), 64, transform.Published),
-		"ens of last layers":       ens(last(single, 1), last(several, 1)),
-		"ens of grads, sketched":   sketch(ens(kernel.NewGrad(single), kernel.NewGrad(several)), 40, transform.Paper),
-		"scale":                    scaled.(kernel.FeatureMap[float32]),
-		"scale, sketched":          sketch(scaled, 12, transform.Paper),
-		"linear, sketched":         sketch(kernel.NewLinear[float32](width), 5, transform.Paper),
-		"sketch of a sketch":       sketch(sketch(kernel.NewGrad(single), 64, transform.Paper), 9, transform.Paper),
-		"ens of sketches of grads": ens(sketch(kernel.NewGrad(single), 10, transform.Paper), sketch(kernel.NewGrad(several), 11, transform.Paper)),
+		"last layer":             last(single, 1),
+		"last layer of outputs":  last(several, 1),
+		"last two layers":        sketch(last(single, 2), 33, transform.Paper),
+		"grad of outputs":        sketch(kernel.NewGrad(several), 130, transform.Paper),
+		"grad, published":        sketch(kernel.NewGrad(single), 64, transform.Published),
+		"ens of last layers":     ens(last(single, 1), last(several, 1)),
+		"ens of grads, sketched": sketch(ens(kernel.NewGrad(single), kernel.NewGrad(several)), 40, transform.Paper),
+		"scale":                  scaled.(kernel.FeatureMap[float32]),
+		"scale, sketched":        sketch(scaled, 12, transform.Paper),
+		"linear, sketched":       sketch(kernel.NewLinear[float32](width), 5, transform.Paper),
+		"sketch of a sketch":     sketch(sketch(kernel.NewGrad(single), 64, transform.Paper), 9, transform.Paper),
+		"ens of sketches of grads": ens(sketch(kernel.NewGrad(single), 10, transform.Paper),
+			sketch(kernel.NewGrad(several), 11, transform.Paper)),
 	}
 }
 
@@ -127,15 +131,18 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 	must(t, err)
 	fisherSketch, err := transform.Sketch(fisher, 55, transform.Seeded(2, "test"), transform.Paper)
 	must(t, err)
-	random, _, err := transform.ACSRandomFeatures(t.Context(), inDouble, train, 66, sigma2, transform.Seeded(3, "test"), transform.Paper)
+	random, _, err := transform.ACSRandomFeatures(t.Context(), inDouble, train, 66, sigma2,
+		transform.Seeded(3, "test"), transform.Paper)
 	must(t, err)
-	published, _, err := transform.ACSRandomFeatures(t.Context(), inDouble, train, 66, sigma2, transform.Seeded(3, "test"), transform.Published)
+	published, _, err := transform.ACSRandomFeatures(t.Context(), inDouble, train, 66, sigma2,
+		transform.Seeded(3, "test"), transform.Published)
 	must(t, err)
 	labels := make([]float64, train.Rows)
 	for i := range labels {
 		labels[i] = math.Sin(train.At(i, 0))
 	}
-	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), inDouble, train, labels, 31, transform.Seeded(4, "test"), transform.Paper)
+	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), inDouble, train, labels, 31,
+		transform.Seeded(4, "test"), transform.Paper)
 	must(t, err)
 	return map[string]kernel.FeatureMap[float64]{
 		"sketch in float64": inDouble, "sketch, train": after, "last layer, posterior": lastAfter, "linear, train": linear,
@@ -145,7 +152,8 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 
 // compareFeatures compares a program on a device with the features of the CPU, row by
 // row: the norm of the error with that of the row.
-func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program, matrix.Dense[T]) (place.DeviceFeatures[T], error), k kernel.FeatureMap[T], n int, tolerance float64) {
+func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program,
+	matrix.Dense[T]) (place.DeviceFeatures[T], error), k kernel.FeatureMap[T], n int, tolerance float64) {
 	t.Helper()
 	rows := inputs[T](n)
 	want, err := kernel.FeatureMatrix(t.Context(), k, rows)
@@ -183,7 +191,8 @@ func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context,
 
 // compareParts requires that the features of a row depend on that row alone, and those of
 // rows from the middle are fetched.
-func compareParts[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program, matrix.Dense[T]) (place.DeviceFeatures[T], error), p *kernel.Program, rows, all matrix.Dense[T]) {
+func compareParts[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program,
+	matrix.Dense[T]) (place.DeviceFeatures[T], error), p *kernel.Program, rows, all matrix.Dense[T]) {
 	t.Helper()
 	f, err := compute(t.Context(), p, rows.Slice(3, 40))
 	must(t, err)
@@ -204,12 +213,14 @@ func square(x float64) float64 { return x * x }
 type Interpreter struct{}
 
 // Features32 implements Computer.
-func (Interpreter) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
+func (Interpreter) Features32(ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	return interpret(ctx, p, rows)
 }
 
 // Features64 implements Computer.
-func (Interpreter) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
+func (Interpreter) Features64(ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	return interpret(ctx, p, rows)
 }
 
@@ -235,7 +246,8 @@ func (f inMemory[T]) Fetch(dst matrix.Dense[T], first int) error {
 	return nil
 }
 
-func interpret[T matrix.Float](ctx context.Context, p *kernel.Program, rows matrix.Dense[T]) (place.DeviceFeatures[T], error) {
+func interpret[T matrix.Float](ctx context.Context, p *kernel.Program,
+	rows matrix.Dense[T]) (place.DeviceFeatures[T], error) {
 	dst := matrix.New[T](rows.Rows, p.Values[p.Result].Width)
 	for i := range rows.Rows {
 		if ctx.Err() != nil {

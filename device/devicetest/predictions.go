@@ -30,7 +30,8 @@ func Predictions(t *testing.T, on func(context.Context) context.Context) {
 			for i := range 90 * c.targets {
 				sample.Y = append(sample.Y, 3+2*math.Sin(float64(sample.X.At(i/c.targets, i%c.targets)))+0.1*r.NormFloat64())
 			}
-			config := network.Config{Architecture: network.Architecture{Hidden: []int{c.width, c.width}, Outputs: c.targets, Activation: c.activation}, Training: network.Training{Epochs: 5}}
+			config := network.Config{Architecture: network.Architecture{Hidden: []int{c.width, c.width}, Outputs: c.targets,
+				Activation: c.activation}, Training: network.Training{Epochs: 5}}
 			model, err := network.Fit(t.Context(), sample, network.Options{Config: config, Members: c.members})
 			must(t, err)
 			x := normal[float32](r, c.rows, c.inputs)
@@ -41,7 +42,8 @@ func Predictions(t *testing.T, on func(context.Context) context.Context) {
 	}
 }
 
-func comparePredictions(t *testing.T, on func(context.Context) context.Context, m *network.Model, x matrix.Dense[float32]) {
+func comparePredictions(t *testing.T, on func(context.Context) context.Context, m *network.Model,
+	x matrix.Dense[float32]) {
 	t.Helper()
 	want, err := m.PredictStd(t.Context(), x)
 	must(t, err)
@@ -50,8 +52,10 @@ func comparePredictions(t *testing.T, on func(context.Context) context.Context, 
 	means, err := m.Predict(on(t.Context()), x)
 	must(t, err)
 	for i := range x.Rows {
-		if !(math.Abs(got.Mean[i]-want.Mean[i]) <= 1e-4) || got.Mean[i] != means[i] || !(math.Abs(got.Std[i]-want.Std[i]) <= 1e-4*want.Std[i]) || !near(got.Posterior[i], want.Posterior[i]) {
-			t.Fatalf("row %d is %v (or %v) ± %v, on the CPU %v ± %v", i, got.Mean[i], means[i], got.Std[i], want.Mean[i], want.Std[i])
+		if !(math.Abs(got.Mean[i]-want.Mean[i]) <= 1e-4) || got.Mean[i] != means[i] ||
+			!(math.Abs(got.Std[i]-want.Std[i]) <= 1e-4*want.Std[i]) || !near(got.Posterior[i], want.Posterior[i]) {
+			t.Fatalf("row %d is %v (or %v) ± %v, on the CPU %v ± %v", i, got.Mean[i], means[i], got.Std[i],
+				want.Mean[i], want.Std[i])
 		}
 	}
 	some, err := m.PredictStd(on(t.Context()), x.Slice(7, 30))

@@ -59,9 +59,13 @@ func compareCompany(t *testing.T, on func(context.Context) context.Context) {
 		device = CPU{}
 	}
 	for _, c := range []trainingCase{
-		{name: "one output", rows: 300, valid: 130, inputs: 5, config: network.Config{Architecture: network.Architecture{Hidden: []int{70, 33}}}},
-		{name: "a linear model", rows: 90, valid: 20, inputs: 3, config: network.Config{Architecture: network.Architecture{Hidden: []int{}}}},
-		{name: "several targets", rows: 190, inputs: 6, missingLabels: true, config: network.Config{Architecture: network.Architecture{Hidden: []int{40, 24}, Outputs: 3, Activation: network.SiLU}}},
+		{name: "one output", rows: 300, valid: 130, inputs: 5,
+			config: network.Config{Architecture: network.Architecture{Hidden: []int{70, 33}}}},
+		{name: "a linear model", rows: 90, valid: 20, inputs: 3,
+			config: network.Config{Architecture: network.Architecture{Hidden: []int{}}}},
+		{name: "several targets", rows: 190, inputs: 6, missingLabels: true,
+			config: network.Config{Architecture: network.Architecture{Hidden: []int{40, 24}, Outputs: 3,
+				Activation: network.SiLU}}},
 	} {
 		c.config.Training = network.Training{Epochs: 3, Batch: 64}
 		const runs = 4
@@ -96,7 +100,8 @@ func compareCompany(t *testing.T, on func(context.Context) context.Context) {
 func requireSame(t *testing.T, what string, got, want network.Ensemble) {
 	for i := range want {
 		for l := range want[i].Layers() {
-			if !reflect.DeepEqual(got[i].Weights(l).Data, want[i].Weights(l).Data) || !reflect.DeepEqual(got[i].Bias(l), want[i].Bias(l)) {
+			if !reflect.DeepEqual(got[i].Weights(l).Data, want[i].Weights(l).Data) ||
+				!reflect.DeepEqual(got[i].Bias(l), want[i].Bias(l)) {
 				t.Errorf("%s: layer %d of member %d differs", what, l, i)
 			}
 		}
@@ -120,25 +125,31 @@ func trainings() []trainingCase {
 			Training: network.Training{Epochs: 2, Batch: 64}, Seed: 5}
 	}
 	list := []trainingCase{
-		{name: "the paper's network", config: network.Config{Training: network.Training{Epochs: 1}, Seed: 1}, members: 1, rows: 768, valid: 300, inputs: 10},
+		{name: "the paper's network", config: network.Config{Training: network.Training{Epochs: 1}, Seed: 1}, members: 1,
+			rows: 768, valid: 300, inputs: 10},
 		{name: "an ensemble", config: shape(network.ReLU, 1, 96, 40), members: 5, rows: 200, valid: 50, inputs: 7},
 		{name: "no validation rows", config: shape(network.ReLU, 1, 64, 64), members: 2, rows: 130, inputs: 33},
 		{name: "odd widths", config: shape(network.SiLU, 1, 37, 131, 5), members: 1, rows: 131, valid: 3, inputs: 3},
 		{name: "one hidden layer", config: shape(network.SiLU, 1, 50), members: 1, rows: 100, valid: 20, inputs: 6},
 		{name: "a linear model", config: shape(network.ReLU, 1, []int{}...), members: 3, rows: 100, valid: 20, inputs: 6},
-		{name: "several targets", config: shape(network.ReLU, 3, 60, 33), members: 2, rows: 190, valid: 40, inputs: 6, missingLabels: true},
-		{name: "many targets", config: shape(network.Tanh, 41, 60, 33), members: 1, rows: 190, valid: 40, inputs: 6, missingLabels: true},
+		{name: "several targets", config: shape(network.ReLU, 3, 60, 33), members: 2, rows: 190, valid: 40,
+			inputs: 6, missingLabels: true},
+		{name: "many targets", config: shape(network.Tanh, 41, 60, 33), members: 1, rows: 190, valid: 40,
+			inputs: 6, missingLabels: true},
 		{name: "fewer rows than a mini-batch", config: shape(network.ReLU, 1, 30), members: 1, rows: 11, valid: 2, inputs: 2},
 		{name: "many validation rows", config: shape(network.ReLU, 1, 30, 20), members: 2, rows: 64, valid: 2100, inputs: 2},
 	}
-	decay := trainingCase{name: "decay, schedule and moments", config: shape(network.ReLU, 1, 40, 40), members: 1, rows: 256, valid: 9, inputs: 4}
+	decay := trainingCase{name: "decay, schedule and moments", config: shape(network.ReLU, 1, 40, 40), members: 1,
+		rows: 256, valid: 9, inputs: 4}
 	decay.config.Training.Decay, decay.config.Training.Schedule = 0.1, network.Hat
 	decay.config.Training.Beta1, decay.config.Training.Beta2, decay.config.Training.Eps = new(0.8), new(0.99), 1e-6
-	bare := trainingCase{name: "no biases", config: shape(network.ReLU, 1, 40, 40), members: 1, rows: 128, valid: 9, inputs: 4}
+	bare := trainingCase{name: "no biases", config: shape(network.ReLU, 1, 40, 40), members: 1,
+		rows: 128, valid: 9, inputs: 4}
 	bare.config.Architecture.SigmaB = new(0.0)
 	list = append(list, decay, bare)
 	for a := range network.Sigmoid + 1 {
-		list = append(list, trainingCase{name: a.String(), config: shape(a, 1, 48, 48), members: 1, rows: 192, valid: 30, inputs: 5})
+		list = append(list, trainingCase{name: a.String(), config: shape(a, 1, 48, 48), members: 1,
+			rows: 192, valid: 30, inputs: 5})
 	}
 	return list
 }
@@ -191,7 +202,8 @@ func compareSteps(t *testing.T, on func(context.Context) context.Context, c trai
 		}
 		for e, epoch := range h.Epochs {
 			w := course[i].Epochs[e]
-			if epoch.Number != w.Number || epoch.Of != w.Of || epoch.Member != w.Member || !close3(epoch.Loss, w.Loss) || !close3(epoch.ValidRMSE, w.ValidRMSE) {
+			if epoch.Number != w.Number || epoch.Of != w.Of || epoch.Member != w.Member || !close3(epoch.Loss, w.Loss) ||
+				!close3(epoch.ValidRMSE, w.ValidRMSE) {
 				t.Errorf("%+v, on the CPU %+v", epoch, w)
 			}
 		}
@@ -232,7 +244,8 @@ func weightsOff(a, b *network.MLP) float64 {
 func compareErrors(t *testing.T, on func(context.Context) context.Context) {
 	for _, a := range []network.Activation{network.ReLU, network.SiLU} {
 		c := trainingCase{rows: 400, valid: 300, inputs: 5, members: 4,
-			config: network.Config{Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: a}, Training: network.Training{Epochs: 100, Batch: 64}}}
+			config: network.Config{Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: a},
+				Training: network.Training{Epochs: 100, Batch: 64}}}
 		d := c.data()
 		_, want, err := network.CPU{}.Train(t.Context(), c.config, c.members, d, nil)
 		must(t, err)
@@ -255,7 +268,8 @@ func meanBest(list []network.History) (mean float64) {
 func compareDivergence(t *testing.T, on func(context.Context) context.Context) {
 	c := trainingCase{rows: 64, valid: 10, inputs: 3}
 	d := c.data()
-	config := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 8, Batch: 32, Rate: 1e30}}
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}},
+		Training: network.Training{Epochs: 8, Batch: 32, Rate: 1e30}}
 	_, want, wanted := network.CPU{}.Train(t.Context(), config, 2, d, nil)
 	e, got, err := network.OnDevice{}.Train(on(t.Context()), config, 2, d, nil)
 	if len(e) != 2 || err == nil || fmt.Sprintf("%T", err) != fmt.Sprintf("%T", wanted) {
@@ -263,7 +277,8 @@ func compareDivergence(t *testing.T, on func(context.Context) context.Context) {
 	}
 	for i := range got {
 		if got[i].Best != want[i].Best || len(got[i].Epochs) != len(want[i].Epochs) {
-			t.Errorf("member %d keeps epoch %d of %d, on the CPU %d of %d", i, got[i].Best, len(got[i].Epochs), want[i].Best, len(want[i].Epochs))
+			t.Errorf("member %d keeps epoch %d of %d, on the CPU %d of %d", i, got[i].Best, len(got[i].Epochs),
+				want[i].Best, len(want[i].Epochs))
 		}
 		for l := range e[i].Layers() {
 			for _, v := range e[i].Weights(l).Data {
@@ -278,12 +293,14 @@ func compareDivergence(t *testing.T, on func(context.Context) context.Context) {
 // stopTraining ends the context after the first epoch, and before it.
 func stopTraining(t *testing.T, on func(context.Context) context.Context) {
 	c := trainingCase{rows: 64, valid: 10, inputs: 3}
-	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 1000, Batch: 32}}
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}},
+		Training: network.Training{Epochs: 1000, Batch: 32}}
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
 	e, histories, err := network.OnDevice{}.Train(on(ctx), config, 1, c.data(), func(network.Epoch) { told++; cancel() })
 	stopped := (*network.StoppedError)(nil)
-	if len(e) != 1 || len(histories) != 1 || !errors.As(err, &stopped) || told == 0 || told > 100 || told != len(histories[0].Epochs) || stopped.Number != told+1 {
+	if len(e) != 1 || len(histories) != 1 || !errors.As(err, &stopped) || told == 0 || told > 100 ||
+		told != len(histories[0].Epochs) || stopped.Number != told+1 {
 		t.Errorf("%d networks, %d epochs, %v", len(e), told, err)
 	}
 	e, _, err = network.OnDevice{}.Train(on(ctx), config, 3, c.data(), nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/selection/place"
+	"github.com/nextbatch/nextbatch/internal/place"
 )
 
 func init() {
@@ -51,11 +51,12 @@ type library struct {
 	setErrhandler  func(comm, handler uintptr) int32
 	errorString    func(code int32, text *byte, length *int32) int32
 	libraryVersion func(text *byte, length *int32) int32
-	allgather      func(send unsafe.Pointer, count int32, kind uintptr, receive unsafe.Pointer, each int32, kind2, comm uintptr) int32
-	broadcast      func(data unsafe.Pointer, count int32, kind uintptr, root int32, comm uintptr) int32
-	send           func(data unsafe.Pointer, count int32, kind uintptr, to, tag int32, comm uintptr) int32
-	receive        func(data unsafe.Pointer, count int32, kind uintptr, from, tag int32, comm, status uintptr) int32
-	abort          func(comm uintptr, code int32) int32
+	allgather      func(send unsafe.Pointer, count int32, kind uintptr, receive unsafe.Pointer, each int32,
+		kind2, comm uintptr) int32
+	broadcast func(data unsafe.Pointer, count int32, kind uintptr, root int32, comm uintptr) int32
+	send      func(data unsafe.Pointer, count int32, kind uintptr, to, tag int32, comm uintptr) int32
+	receive   func(data unsafe.Pointer, count int32, kind uintptr, from, tag int32, comm, status uintptr) int32
+	abort     func(comm uintptr, code int32) int32
 }
 
 // maxText is at least MPI_MAX_LIBRARY_VERSION_STRING and MPI_MAX_ERROR_STRING of both.
@@ -84,7 +85,8 @@ func load() (*library, error) {
 		}
 		tried = append(tried, name)
 	}
-	return nil, fmt.Errorf("there is no MPI on this machine (looked for %s): install Open MPI or MPICH, or name its library in NEXTBATCH_MPI", strings.Join(tried, ", "))
+	return nil,
+		fmt.Errorf("there is no MPI on this machine (looked for %s): install Open MPI or MPICH, or name its library in NEXTBATCH_MPI", strings.Join(tried, ", "))
 }
 
 // bind finds the functions and the handles of a library.
@@ -99,9 +101,12 @@ func bind(handle uintptr, name string) (*library, error) {
 		}
 	}
 	for symbol, function := range map[string]any{
-		"MPI_Init_thread": &l.initThread, "MPI_Finalize": &l.finalize, "MPI_Comm_rank": &l.commRank, "MPI_Comm_size": &l.commSize,
-		"MPI_Comm_set_errhandler": &l.setErrhandler, "MPI_Error_string": &l.errorString, "MPI_Get_library_version": &l.libraryVersion,
-		"MPI_Allgather": &l.allgather, "MPI_Bcast": &l.broadcast, "MPI_Send": &l.send, "MPI_Recv": &l.receive, "MPI_Abort": &l.abort,
+		"MPI_Init_thread": &l.initThread, "MPI_Finalize": &l.finalize, "MPI_Comm_rank": &l.commRank,
+		"MPI_Comm_size":           &l.commSize,
+		"MPI_Comm_set_errhandler": &l.setErrhandler, "MPI_Error_string": &l.errorString,
+		"MPI_Get_library_version": &l.libraryVersion,
+		"MPI_Allgather":           &l.allgather, "MPI_Bcast": &l.broadcast, "MPI_Send": &l.send,
+		"MPI_Recv": &l.receive, "MPI_Abort": &l.abort,
 	} {
 		at, err := purego.Dlsym(handle, symbol)
 		if err != nil {
@@ -129,7 +134,8 @@ func Connect() (*World, error) {
 		return nil, errors.New("this MPI serves one thread only; use one that was built with threads")
 	}
 	if err := errors.Join(l.check("MPI_Comm_set_errhandler", l.setErrhandler(l.comm, l.errorsReturn)),
-		l.check("MPI_Comm_rank", l.commRank(l.comm, &rank)), l.check("MPI_Comm_size", l.commSize(l.comm, &size))); err != nil {
+		l.check("MPI_Comm_rank", l.commRank(l.comm, &rank)), l.check("MPI_Comm_size",
+			l.commSize(l.comm, &size))); err != nil {
 		return nil, err
 	}
 	return &World{l, int(rank), int(size)}, nil
@@ -170,7 +176,8 @@ func (w *World) Gather(all, own []byte) error {
 	defer runtime.KeepAlive(all)
 	defer runtime.KeepAlive(own)
 	n := int32(len(own))
-	return w.lib.check("MPI_Allgather", w.lib.allgather(unsafe.Pointer(&own[0]), n, w.lib.bytes, unsafe.Pointer(&all[0]), n, w.lib.bytes, w.lib.comm))
+	return w.lib.check("MPI_Allgather", w.lib.allgather(unsafe.Pointer(&own[0]), n, w.lib.bytes, unsafe.Pointer(&all[0]),
+		n, w.lib.bytes, w.lib.comm))
 }
 
 // gatherLong gathers by one broadcast from each rank.

@@ -76,7 +76,7 @@ def main():
     # By features: the gradients of a network, or its last layer (kernel="ll"). Networks want scaled inputs.
     scaled = (X - X_seen.mean(axis=0)) / X_seen.std(axis=0)
     network = trained_network(scaled[labelled], (y_seen - y_seen.mean()) / y_seen.std())
-    features = nextbatch.torch.features(network, scaled, kernel="grad", sketch=256)
+    features = nextbatch.torch.features(network, scaled, kernel="gradient", sketch=256)
     show("PyTorch, by gradients", nextbatch.select_features(features[labelled], features[pool], n=16))
 
 

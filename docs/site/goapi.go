@@ -97,7 +97,8 @@ func (s *site) goPackages() (list []*goPackage, err error) {
 
 // hidden are folders without packages for others.
 func hidden(name string) bool {
-	return strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "cmd", "device", "storetest", "testdata", "node_modules", "docs", "python", "dist"}, name)
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "cmd", "device", "storetest", "testdata",
+		"node_modules", "docs", "python", "dist"}, name)
 }
 
 func readPackage(file, folder string, found *build.Package) (*goPackage, error) {

@@ -47,6 +47,7 @@ func makeSite(root, program, out string) error {
 	if err := s.write(out); err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d pages, %d files, %d links to other sites, which %s lists\n", out, len(s.pages), len(s.files), len(s.external), externalName)
+	fmt.Printf("%s: %d pages, %d files, %d links to other sites, which %s lists\n", out, len(s.pages), len(s.files),
+		len(s.external), externalName)
 	return nil
 }

@@ -296,7 +296,8 @@ func (elements) code(w util.BufWriter, source []byte, node ast.Node, entering bo
 		language = string(fenced.Language(source))
 	}
 	shown, err := coloured(string(node.Lines().Value(source)), language)
-	fmt.Fprintf(w, `<div class="code"><pre tabindex="0" data-language="%s"><code>%s</code></pre></div>`+"\n", language, shown)
+	fmt.Fprintf(w, `<div class="code"><pre tabindex="0" data-language="%s"><code>%s</code></pre></div>`+"\n", language,
+		shown)
 	return ast.WalkSkipChildren, err
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	paperSource  = "docs/paper.md"
+	paperSource  = "docs/benchmark.md"
 	tablesSource = "docs/paper-tables.md" // made, not a file
 )
 
@@ -24,7 +24,8 @@ func (s *site) addTables(program string) error {
 	}
 	defer os.RemoveAll(folder)
 	results := filepath.Join(s.root, "docs", "paper.parquet")
-	c := exec.Command(program, "bench", "report", results, "--against", "paper", "--format", "csv,text", "--out", folder, "-q")
+	c := exec.Command(program, "bench", "report", results, "--against", "paper", "--format",
+		"csv,text", "--out", folder, "-q")
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", c, err, out)
 	}
@@ -34,7 +35,7 @@ func (s *site) addTables(program string) error {
 	}
 	var b strings.Builder
 	b.WriteString("# The paper's tables\n\n")
-	b.WriteString("The results of [the paper's benchmark on one card](paper.md), as `nextbatch bench report` shows them: 16 batches of 256 rows, 20 splits of four data sets. A click on the head of a column sorts by it.\n\n")
+	b.WriteString("The results of [the paper's benchmark](benchmark.md#results-beside-the-paper), as `nextbatch bench report` shows them: 16 batches of 256 rows, 20 splits of four data sets. A click on the head of a column sorts by it.\n\n")
 	for _, file := range files {
 		if err := writeTable(&b, file); err != nil {
 			return err

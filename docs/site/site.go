@@ -132,11 +132,13 @@ func (s *site) arrange() error {
 	index.label = "All pages"
 	groups[0].pages = slices.Insert(groups[0].pages, 0, index)
 	for _, more := range []struct{ name, prefix string }{
-		{"Recipes", "docs/recipes/"}, {"Commands", "commands/"}, {"Python", "api/python/"}, {"Go", "api/go/"}, {"Project", ""},
+		{"Recipes", "docs/recipes/"}, {"Commands", "commands/"}, {"Python", "api/python/"},
+		{"Go", "api/go/"}, {"Project", ""},
 	} {
 		g := group{name: more.name}
 		for _, p := range s.sorted() {
-			if !placed[p] && strings.HasPrefix(p.source, more.prefix) && (more.prefix != "" || !strings.Contains(p.source, "/")) {
+			if !placed[p] && strings.HasPrefix(p.source, more.prefix) &&
+				(more.prefix != "" || !strings.Contains(p.source, "/")) {
 				placed[p] = true
 				g.pages = append(g.pages, p)
 			}

@@ -30,7 +30,9 @@ const front = "# it\n\n**Which?**\n\nIt does.\n\n![a picture](docs/a.png)\n\n## 
 // built makes a site of pages alone.
 func built(t *testing.T, files map[string]string) (*site, error) {
 	t.Helper()
-	all := map[string]string{"README.md": front, "docs/a.png": "png", "docs/README.md": "# All\n\n## Start\n\n- [One](one.md)\n- [First](quickstart-table.md)\n", "docs/quickstart-table.md": "# First\n"}
+	all := map[string]string{"README.md": front, "docs/a.png": "png",
+		"docs/README.md":           "# All\n\n## Start\n\n- [One](one.md)\n- [First](quickstart-table.md)\n",
+		"docs/quickstart-table.md": "# First\n"}
 	maps.Copy(all, files)
 	s := newSite(project(t, all))
 	for _, step := range []func() error{s.readPages, s.arrange, s.render, s.check} {
@@ -51,7 +53,8 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := string(s.files["docs/one.html"])
-	for _, part := range []string{`href="../docs/recipes/two.html#the-end"`, `href="../go.mod"`, `<h2 id="a-part-x">`, `<title>One · nextbatch</title>`} {
+	for _, part := range []string{`href="../docs/recipes/two.html#the-end"`, `href="../go.mod"`, `<h2 id="a-part-x">`,
+		`<title>One · nextbatch</title>`} {
 		if !strings.Contains(one, part) {
 			t.Errorf("%s is not in\n%s", part, one)
 		}
@@ -59,7 +62,8 @@ func TestPages(t *testing.T) {
 	if string(s.files["go.mod"]) != "module it\n" || !s.external["https://example.org"] || len(s.external) != 1 {
 		t.Errorf("copied %q, links to others %v", s.files["go.mod"], s.external)
 	}
-	if two := string(s.files["docs/recipes/two.html"]); !strings.Contains(two, `<source media="(prefers-color-scheme: dark)" srcset="../../docs/a.png" />`) {
+	if two := string(s.files["docs/recipes/two.html"]); !strings.Contains(two,
+		`<source media="(prefers-color-scheme: dark)" srcset="../../docs/a.png" />`) {
 		t.Error(two)
 	}
 	if !strings.Contains(string(s.files["assets/search.js"]), `"the-end","The end"`) {
@@ -73,8 +77,9 @@ func TestPages(t *testing.T) {
 // Each of these pages has one fault, and the build names it.
 func TestFaults(t *testing.T) {
 	for name, fault := range map[string]struct{ text, message string }{
-		"link":      {"# One\n\n[x](two.md)\n", "docs/one.md: there is no two.md"},
-		"anchor":    {"# One\n\n[x](README.md#end)\n", "docs/one.html: ../docs/index.html#end: that page has no such section"},
+		"link": {"# One\n\n[x](two.md)\n", "docs/one.md: there is no two.md"},
+		"anchor": {"# One\n\n[x](README.md#end)\n",
+			"docs/one.html: ../docs/index.html#end: that page has no such section"},
 		"outside":   {"# One\n\n[x](../../../etc/passwd)\n", "there is no ../../../etc/passwd"},
 		"picture":   {"# One\n\n![x](b.png)\n", "docs/one.md: there is no b.png"},
 		"no text":   {"# One\n\n![](a.png)\n", "the picture ../docs/a.png has no text"},
@@ -85,11 +90,13 @@ func TestFaults(t *testing.T) {
 		"comment":   {"# One\n\n<!-- a --> <b> <!-- c -->\n", "only <picture> may be written as HTML"},
 		"title":     {"text\n", "docs/one.md: there is no title"},
 	} {
-		if _, err := built(t, map[string]string{"docs/one.md": fault.text}); err == nil || !strings.Contains(err.Error(), fault.message) {
+		if _, err := built(t, map[string]string{"docs/one.md": fault.text}); err == nil ||
+			!strings.Contains(err.Error(), fault.message) {
 			t.Errorf("%s: %v, want %q", name, err, fault.message)
 		}
 	}
-	if _, err := built(t, map[string]string{"docs/one.md": "# One\n", "docs/lost.md": "# Lost\n"}); err == nil || !strings.Contains(err.Error(), "docs/lost.md: docs/README.md does not link to it") {
+	if _, err := built(t, map[string]string{"docs/one.md": "# One\n", "docs/lost.md": "# Lost\n"}); err == nil ||
+		!strings.Contains(err.Error(), "docs/lost.md: docs/README.md does not link to it") {
 		t.Error(err)
 	}
 	for name, page := range map[string]string{"open": "<p><b>x</p>", "twice": `<p id="a">x</p><p id="a">y</p>`} {
@@ -122,14 +129,17 @@ Flags:
 
 Use "nextbatch select [command] --help" for more information about a command.
 `)
-	if want := []flagHelp{{"-n, --batch int", "rows to pick, a|b"}, {"--dry-run", "stop early"}, {"--method string", "the method, see 'nextbatch specs' (default lcmd-tp:grad>sketch(512))"}}; !slices.Equal(h.flags, want) {
+	if want := []flagHelp{{"-n, --batch int", "rows to pick, a|b"}, {"--dry-run", "stop early"},
+		{"--method string", "the method, see 'nextbatch specs' (default lcmd-tp:grad>sketch(512))"}}; !slices.Equal(h.flags,
+		want) {
 		t.Errorf("flags %q", h.flags)
 	}
 	if want := [][2]string{{"one", "Do one thing"}}; !slices.Equal(h.commands, want) {
 		t.Errorf("commands %q", h.commands)
 	}
 	text := h.markdown([]string{"select"}, "Pick rows")
-	for _, part := range []string{"# nextbatch select\n\nPick rows.", "See `nextbatch specs` and `--id`.", "````text\nindented\n````", "`-n, --batch int`\n:   rows to pick, a\\|b", "[one](select-one.md)"} {
+	for _, part := range []string{"# nextbatch select\n\nPick rows.", "See `nextbatch specs` and `--id`.",
+		"````text\nindented\n````", "`-n, --batch int`\n:   rows to pick, a\\|b", "[one](select-one.md)"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}
@@ -139,11 +149,13 @@ Use "nextbatch select [command] --help" for more information about a command.
 // Columns of numbers in one unit are marked, and longer tables with such a column can be sorted.
 func TestNumbers(t *testing.T) {
 	row := "| a | 0.2 ± 0.1 (+0.8) | 5 s | 3 s |\n"
-	s, err := built(t, map[string]string{"docs/one.md": "# One\n\n| x | n | t | u |\n|---|---|---|---|\n" + row + row + row + "| b | – | −4 s | 2 min |\n"})
+	s, err := built(t, map[string]string{"docs/one.md": "# One\n\n| x | n | t | u |\n|---|---|---|---|\n" +
+		row + row + row + "| b | – | −4 s | 2 min |\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := string(s.files["docs/one.html"]); !strings.Contains(page, `<table class="sortable">`) || strings.Count(page, `<th class="number">`) != 2 {
+	if page := string(s.files["docs/one.html"]); !strings.Contains(page, `<table class="sortable">`) ||
+		strings.Count(page, `<th class="number">`) != 2 {
 		t.Error(page)
 	}
 }
@@ -151,7 +163,8 @@ func TestNumbers(t *testing.T) {
 // Sections have the names that GitHub gives them.
 func TestSlugs(t *testing.T) {
 	ids := &slugs{used: map[string]int{}}
-	for _, c := range [][2]string{{"4. Where do I stand?", "4-where-do-i-stand"}, {"The paper's `x_y`", "the-papers-x_y"}, {"Größe – A & B", "größe--a--b"}, {"A", "a"}, {"A", "a-1"}} {
+	for _, c := range [][2]string{{"4. Where do I stand?", "4-where-do-i-stand"}, {"The paper's `x_y`", "the-papers-x_y"},
+		{"Größe – A & B", "größe--a--b"}, {"A", "a"}, {"A", "a-1"}} {
 		if got := string(ids.Generate([]byte(c[0]), 0)); got != c[1] {
 			t.Errorf("%q: %q, want %q", c[0], got, c[1])
 		}

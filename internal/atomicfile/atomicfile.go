@@ -78,7 +78,9 @@ func behindLinks(path string) (string, error) {
 			to = filepath.Join(filepath.Dir(path), to)
 		}
 		if _, err := os.Stat(filepath.Dir(to)); err != nil {
-			return "", &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("it is a link to %s, whose folder does not exist: %w", to, err)}
+			return "",
+				&fs.PathError{Op: "write", Path: path,
+					Err: fmt.Errorf("it is a link to %s, whose folder does not exist: %w", to, err)}
 		}
 		path = to
 	}
@@ -107,7 +109,8 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error
 	}
 	hidden := temporary.Name()
 	defer hold(hidden)()
-	if err := put(temporary, mode, write, func() error { return os.Rename(hidden, path) }, func() { _ = os.Remove(hidden) }); err != nil {
+	if err := put(temporary, mode, write, func() error { return os.Rename(hidden, path) },
+		func() { _ = os.Remove(hidden) }); err != nil {
 		return err
 	}
 	syncDir(dir)
@@ -132,7 +135,8 @@ func removeLeft(dir, prefix string) {
 		if _, err := strconv.ParseUint(number, 10, 64); !found || !ours || err != nil {
 			continue
 		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && (info.Size() > 0 || time.Since(info.ModTime()) > leftAfter) {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() &&
+			(info.Size() > 0 || time.Since(info.ModTime()) > leftAfter) {
 			removeUnlocked(filepath.Join(dir, entry.Name()))
 		}
 	}
@@ -150,7 +154,8 @@ func removeUnlocked(path string) {
 }
 
 // put writes the temporary file and renames it, or removes it if anything fails.
-func put(temporary *os.File, mode fs.FileMode, write func(w io.Writer) error, rename func() error, remove func()) error {
+func put(temporary *os.File, mode fs.FileMode, write func(w io.Writer) error,
+	rename func() error, remove func()) error {
 	done := false
 	defer func() { // cleans up even if write panics
 		if !done {

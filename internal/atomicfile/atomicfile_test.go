@@ -122,7 +122,8 @@ func TestDanglingLink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "absent", "x"), lost); err != nil {
 		t.Fatal(err)
 	}
-	if err := atomicfile.Write(lost, text("new")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "lost: it is a link to") {
+	if err := atomicfile.Write(lost, text("new")); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "lost: it is a link to") {
 		t.Error(err)
 	}
 }

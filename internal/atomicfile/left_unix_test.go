@@ -18,7 +18,8 @@ func TestWriteRemovesWhatWasLeft(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.npy")
 	long := time.Now().Add(-time.Hour)
-	for _, name := range []string{".x.npy.1.tmp", ".x.npy.old.tmp", ".y.npy.1.tmp", ".x.npy.2", ".x.npy.3.tmp", ".x.npy.4.tmp"} {
+	for _, name := range []string{".x.npy.1.tmp", ".x.npy.old.tmp", ".y.npy.1.tmp", ".x.npy.2",
+		".x.npy.3.tmp", ".x.npy.4.tmp"} {
 		contents := []byte("part of a file")
 		if name == ".x.npy.1.tmp" || name == ".x.npy.3.tmp" {
 			contents = nil

@@ -23,7 +23,8 @@ func WriteIn(root *os.Root, name string, write func(w io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := put(temporary, mode, write, func() error { return root.Rename(hidden, name) }, func() { _ = root.Remove(hidden) }); err != nil {
+	if err := put(temporary, mode, write, func() error { return root.Rename(hidden, name) },
+		func() { _ = root.Remove(hidden) }); err != nil {
 		return err
 	}
 	if folder, err := root.Open(filepath.Join(dir, ".")); err == nil {

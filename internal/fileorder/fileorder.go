@@ -11,18 +11,37 @@ import (
 	"testing"
 )
 
-// Check reports files of the package in the current folder that use what a later one declares,
-// in the given order, which names every file but tests.
+// Check reports files of the package in the current folder that use what a later one declares, in the given order,
+// which names every file but tests. Methods count by their names, if these are not exported, and those that several
+// files declare as of the first of them; a method with the name of a field, or of an interface, is not looked at.
 func Check(t *testing.T, order ...string) {
 	t.Helper()
 	files := parseFiles(t, order)
-	declared := map[string]int{}
+	declared, methods := map[string]int{}, map[string]int{}
 	for i, file := range files {
 		for _, name := range topLevel(file) {
 			declared[name] = i
 		}
+		for _, name := range methodsOf(file) {
+			if _, earlier := methods[name]; !earlier {
+				methods[name] = i
+			}
+		}
+	}
+	for _, file := range files {
+		for _, name := range fieldsOf(file) {
+			delete(methods, name)
+		}
 	}
 	for i, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if selected, ok := n.(*ast.SelectorExpr); ok {
+				if at, ok := methods[selected.Sel.Name]; ok && at > i {
+					t.Errorf("%s uses the method %s from %s", order[i], selected.Sel.Name, order[at])
+				}
+			}
+			return true
+		})
 		for _, used := range file.Unresolved { // names that the file itself does not declare
 			if at, ok := declared[used.Name]; ok && at > i {
 				t.Errorf("%s uses %s from %s", order[i], used.Name, order[at])
@@ -79,5 +98,36 @@ func topLevel(file *ast.File) (names []string) {
 			}
 		}
 	}
+	return names
+}
+
+// methodsOf returns the names of the methods of a file that are not exported.
+func methodsOf(file *ast.File) (names []string) {
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && !f.Name.IsExported() {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
+}
+
+// fieldsOf returns the names of the fields of a file's structs, and of the methods of its interfaces.
+func fieldsOf(file *ast.File) (names []string) {
+	add := func(list *ast.FieldList) {
+		for _, field := range list.List {
+			for _, name := range field.Names {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.StructType:
+			add(n.Fields)
+		case *ast.InterfaceType:
+			add(n.Methods)
+		}
+		return true
+	})
 	return names
 }

@@ -26,8 +26,8 @@ func Tables(t testing.TB) (names []string) {
 	return names
 }
 
-// Records reads a compressed CSV file of the data sets, given its path from there. In the table of bicycles two columns give the
-// label away; they are left out.
+// Records reads a compressed CSV file of the data sets, given its path from there. In the table of bicycles two columns
+// give the label away; they are left out.
 func Records(t testing.TB, path ...string) [][]string {
 	t.Helper()
 	file := filepath.Join(append([]string{Data(t)}, path...)...)

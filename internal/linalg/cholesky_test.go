@@ -145,7 +145,8 @@ func TestCholeskyRescueGolden(t *testing.T) {
 	}
 	golden.MustMatch(t, "factor", l, want, 1e-10)
 	jitter := golden.Scalar(t, "cholesky/added_jitter")
-	if tries := int(golden.Scalar(t, "cholesky/n_failures")); rescue.Tries != tries || math.Abs(rescue.Jitter/jitter-1) > 1e-10 {
+	if tries := int(golden.Scalar(t, "cholesky/n_failures")); rescue.Tries != tries ||
+		math.Abs(rescue.Jitter/jitter-1) > 1e-10 {
 		t.Fatalf("rescue %+v, want %v tries and a jitter of %v", rescue, tries, jitter)
 	}
 }

@@ -269,5 +269,6 @@ func TestSymEigenShapes(t *testing.T) {
 	values := make([]float64, 3)
 	requireShapeError(t, b.Shape(), a.Shape(), func() { _ = SymEigen(nil, values, a, b) })
 	requireShapeError(t, b.Shape(), a.Shape(), func() { _ = SymEigen(nil, values, b, a) })
-	requireShapeError(t, matrix.Shape{Rows: 2, Cols: 1}, matrix.Shape{Rows: 3, Cols: 1}, func() { _ = SymEigen(nil, values[:2], a, a) })
+	requireShapeError(t, matrix.Shape{Rows: 2, Cols: 1}, matrix.Shape{Rows: 3, Cols: 1},
+		func() { _ = SymEigen(nil, values[:2], a, a) })
 }

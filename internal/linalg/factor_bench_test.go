@@ -13,7 +13,8 @@ import (
 // benchFactor times work of the given number of operations, each time on a fresh
 // copy of from, and reports which share of the arithmetic peak, measured at the
 // same moment, the best run reached.
-func benchFactor(b *testing.B, name string, threads int, flops float64, from matrix.Dense[float64], work func(team *Team, m matrix.Dense[float64])) {
+func benchFactor(b *testing.B, name string, threads int, flops float64, from matrix.Dense[float64],
+	work func(team *Team, m matrix.Dense[float64])) {
 	b.Run(fmt.Sprintf("%s/n=%d/threads=%d", name, from.Rows, threads), func(b *testing.B) {
 		team := NewTeam(threads)
 		m := from.Clone()
@@ -53,7 +54,8 @@ func BenchmarkUpper(b *testing.B) {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 		u, c := NewUpper(lowerOf(a, NoTrans), Trans), matrix.New[float64](n, n)
 		for _, threads := range []int{1, 2} {
-			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(team *Team, m matrix.Dense[float64]) { u.Mul(team, c, 1, m) })
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a,
+				func(team *Team, m matrix.Dense[float64]) { u.Mul(team, c, 1, m) })
 		}
 	}
 }
@@ -63,7 +65,8 @@ func BenchmarkSyrk(b *testing.B) {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 		c := matrix.New[float64](n, n)
 		for _, threads := range []int{1, 2} {
-			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(team *Team, m matrix.Dense[float64]) { Syrk(team, c, 1, m, Trans, 0) })
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a,
+				func(team *Team, m matrix.Dense[float64]) { Syrk(team, c, 1, m, Trans, 0) })
 		}
 	}
 }
@@ -100,11 +103,12 @@ func BenchmarkSolveLower(b *testing.B) {
 	for _, side := range []Side{Left, Right} {
 		for _, op := range []Op{NoTrans, Trans} {
 			for _, threads := range []int{1, 2} {
-				benchFactor(b, fmt.Sprintf("right=%v/trans=%v", side, op), threads, n*n*n, rhs, func(team *Team, m matrix.Dense[float64]) {
-					if err := SolveLower(team, m, side, l, op); err != nil {
-						b.Fatal(err)
-					}
-				})
+				benchFactor(b, fmt.Sprintf("right=%v/trans=%v", side, op), threads, n*n*n, rhs,
+					func(team *Team, m matrix.Dense[float64]) {
+						if err := SolveLower(team, m, side, l, op); err != nil {
+							b.Fatal(err)
+						}
+					})
 			}
 		}
 	}

@@ -27,7 +27,8 @@ func (op Op) shape(rows, cols int) matrix.Shape {
 
 // Gemm writes alpha·op(a)·op(b) + beta·dst to dst. With beta = 0, dst is not
 // read. dst must not overlap a or b.
-func Gemm[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) {
+func Gemm[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op,
+	b matrix.Dense[T], opB Op, beta T) {
 	gemmThen(team, dst, alpha, a, opA, b, opB, beta, nil)
 }
 
@@ -41,7 +42,8 @@ type Epilogue interface {
 }
 
 // gemmThen is Gemm followed by an epilogue, which may be nil.
-func gemmThen[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
+func gemmThen[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T],
+	opB Op, beta T, then Epilogue) {
 	mustMultiply(dst, a, opA, b, opB)
 	multiply(team, dst, alpha, a, opA, b, opB, beta, full, then)
 }
@@ -86,7 +88,8 @@ const (
 // panel that another core has just written is slow to read, and no thread waits
 // for another. The left operand is read in place, element by element, so it may be
 // plain or transposed.
-func multiply[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, shape triangle, then Epilogue) {
+func multiply[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T],
+	opB Op, beta T, shape triangle, then Epilogue) {
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
@@ -292,7 +295,8 @@ func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
 		end = min(end, r1)
 	}
 	c := b.dst.Data[r0*b.dst.Stride+first:]
-	b.set.MulTiles(c, b.dst.Stride, r1-r0, end-first, b.alpha, left, rowStride, stepStride, b.scratch.panels, b.k1-b.k0, beta, b.ahead(r1))
+	b.set.MulTiles(c, b.dst.Stride, r1-r0, end-first, b.alpha, left, rowStride, stepStride, b.scratch.panels,
+		b.k1-b.k0, beta, b.ahead(r1))
 }
 
 // leftRows returns rows r0 to r1-1 and columns k0 to k1-1 of op(a), with the

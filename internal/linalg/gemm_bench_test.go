@@ -38,7 +38,8 @@ func benchGemm[T matrix.Float](b *testing.B, threads int, s [3]int, opA, opB Op)
 	})
 }
 
-func benchProduct[T matrix.Float](b *testing.B, threads int, s [3]int, opA, opB Op, multiply func(team *Team, c, x matrix.Dense[T], opA Op, y matrix.Dense[T], opB Op)) {
+func benchProduct[T matrix.Float](b *testing.B, threads int, s [3]int, opA, opB Op,
+	multiply func(team *Team, c, x matrix.Dense[T], opA Op, y matrix.Dense[T], opB Op)) {
 	var zero T
 	name := fmt.Sprintf("%T/%dx%dx%d/%v-%v/threads=%d", zero, s[0], s[1], s[2], opA, opB, threads)
 	b.Run(name, func(b *testing.B) {

@@ -12,7 +12,8 @@ import (
 // has the same bound. Whether it splits depends on the right operand alone. So a
 // row of a product with a plain left operand does not depend on the rows around
 // it, and no element depends on the number of threads.
-func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
+func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T],
+	opB Op, beta T, then Epilogue) {
 	set, right := simd.For[T](), opB.shape(b.Rows, b.Cols)
 	if !set.Splits() || right.Rows < leastInner || right.Cols < leastCols || dst.Rows == 0 {
 		gemmThen(team, dst, alpha, a, opA, b, opB, beta, then)
@@ -168,7 +169,8 @@ func (p *splitPart[T]) multiply(r0, r1 int, last bool) {
 		p.copyTail(r0, r1)
 	}
 	c := p.dst.Data[r0*p.dst.Stride+p.c0:]
-	p.set.MulBlocks(c, p.dst.Stride, r1-r0, p.c1-p.c0, p.alpha, p.left, p.panels, p.tailLeft, p.tailRight, tail, p.width(), beta, p.work)
+	p.set.MulBlocks(c, p.dst.Stride, r1-r0, p.c1-p.c0, p.alpha, p.left, p.panels, p.tailLeft, p.tailRight, tail,
+		p.width(), beta, p.work)
 }
 
 // width is the total width of the panels.

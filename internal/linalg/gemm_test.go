@@ -28,7 +28,8 @@ func at[T matrix.Float](m matrix.Dense[T], op Op, i, j int) float64 {
 }
 
 // plainGemm is the float64 triple loop with which Gemm is compared.
-func plainGemm[T matrix.Float](c matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) matrix.Dense[float64] {
+func plainGemm[T matrix.Float](c matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op,
+	beta T) matrix.Dense[float64] {
 	want := matrix.New[float64](c.Rows, c.Cols)
 	inner := opA.shape(a.Rows, a.Cols).Cols
 	for i := range c.Rows {

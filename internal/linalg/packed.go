@@ -68,7 +68,8 @@ func (p *Packed[T]) mulRows(dst matrix.Dense[T], alpha T, a matrix.Dense[T]) {
 	for step := range p.steps {
 		k0, k1 := p.block(step)
 		left := a.Block(0, a.Rows, k0, k1)
-		p.set.MulTiles(dst.Data, dst.Stride, dst.Rows, dst.Cols, alpha, left.Data, left.Stride, 1, at, k1-k0, beta, simd.Ahead{})
+		p.set.MulTiles(dst.Data, dst.Stride, dst.Rows, dst.Cols, alpha, left.Data, left.Stride, 1, at,
+			k1-k0, beta, simd.Ahead{})
 		at, beta = at[len(p.panels)/max(1, p.inner)*(k1-k0):], 1
 	}
 }

@@ -253,14 +253,16 @@ func (j *solveJob[T]) solveUp(panel []T, i0, i1 int) {
 // contribute to them.
 func (j *solveJob[T]) reduceDown(panel []T, i0, i1, k0, k1 int) {
 	if n, width := j.n, j.set.TileCols(); k0 < k1 {
-		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n+k0:], n, 1, panel[k0*width:], k1-k0, 1, simd.Ahead{})
+		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n+k0:], n, 1, panel[k0*width:],
+			k1-k0, 1, simd.Ahead{})
 	}
 }
 
 // reduceUp does the same with solved rows below.
 func (j *solveJob[T]) reduceUp(panel []T, i0, i1, k0, k1 int) {
 	if n, width := j.n, j.set.TileCols(); k0 < k1 {
-		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[k0*n+i0:], 1, n, panel[k0*width:], k1-k0, 1, simd.Ahead{})
+		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[k0*n+i0:], 1, n, panel[k0*width:],
+			k1-k0, 1, simd.Ahead{})
 	}
 }
 

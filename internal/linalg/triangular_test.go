@@ -43,7 +43,8 @@ func fillNaN[T matrix.Float](s []T) {
 
 // requireSolved compares the residual of op(L)·x = b or x·op(L) = b with the error
 // bound of substitution, element by element: n·u·Σ|l|·|x|.
-func requireSolved[T matrix.Float](t *testing.T, what string, x, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
+func requireSolved[T matrix.Float](t *testing.T, what string, x, b matrix.Dense[T], side Side,
+	l matrix.Dense[T], op Op) {
 	t.Helper()
 	left, right := lowerOf(l, op), toFloat64(x, Trans)
 	if side == Right {
@@ -265,7 +266,8 @@ func TestTriangularShapes(t *testing.T) {
 	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 3}, func() { _ = SolveLower(nil, b, Right, l, NoTrans) })
 	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { _ = SolveLower(nil, l, Right, b, NoTrans) })
 	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { _ = InvertLower(nil, b) })
-	requireShapeError(t, matrix.Shape{Rows: 2, Cols: 1}, matrix.Shape{Rows: 3, Cols: 1}, func() { _ = SolveLowerVec(make([]float64, 2), l, NoTrans) })
+	requireShapeError(t, matrix.Shape{Rows: 2, Cols: 1}, matrix.Shape{Rows: 3, Cols: 1},
+		func() { _ = SolveLowerVec(make([]float64, 2), l, NoTrans) })
 }
 
 func requireShapeError(t *testing.T, got, want matrix.Shape, work func()) {

@@ -39,8 +39,10 @@ func testRowProducts[T matrix.Float](t *testing.T) {
 			wantInner, wantDist, size := plainPair(a.Row(i), q)
 			wantNorm, _, _ := plainPair(a.Row(i), a.Row(i))
 			tol := roundoff[T]() * size * 10
-			if !(math.Abs(float64(inner[i])-wantInner) <= tol && math.Abs(float64(dist[i])-wantDist) <= tol && math.Abs(float64(norms[i])-wantNorm) <= tol) {
-				t.Fatalf("row %d of %d: %v %v %v, want %v %v %v", i, rows, inner[i], dist[i], norms[i], wantInner, wantDist, wantNorm)
+			if !(math.Abs(float64(inner[i])-wantInner) <= tol && math.Abs(float64(dist[i])-wantDist) <= tol &&
+				math.Abs(float64(norms[i])-wantNorm) <= tol) {
+				t.Fatalf("row %d of %d: %v %v %v, want %v %v %v", i, rows, inner[i], dist[i], norms[i],
+					wantInner, wantDist, wantNorm)
 			}
 		}
 	}
@@ -66,6 +68,8 @@ func TestRowProductsSameBits(t *testing.T) {
 
 func TestRowProductShapes(t *testing.T) {
 	a := matrix.New[float64](4, 3)
-	requireShapeError(t, matrix.Shape{Rows: 3, Cols: 1}, matrix.Shape{Rows: 4, Cols: 1}, func() { RowNorms(nil, make([]float64, 3), a) })
-	requireShapeError(t, matrix.Shape{Rows: 1, Cols: 4}, matrix.Shape{Rows: 1, Cols: 3}, func() { MulVec(nil, make([]float64, 4), a, make([]float64, 4)) })
+	requireShapeError(t, matrix.Shape{Rows: 3, Cols: 1}, matrix.Shape{Rows: 4, Cols: 1},
+		func() { RowNorms(nil, make([]float64, 3), a) })
+	requireShapeError(t, matrix.Shape{Rows: 1, Cols: 4}, matrix.Shape{Rows: 1, Cols: 3},
+		func() { MulVec(nil, make([]float64, 4), a, make([]float64, 4)) })
 }

@@ -1,8 +1,8 @@
 // Package minimise finds the minimum of a smooth function of a few hundred variables.
 package minimise
 
-// The BFGS method (Nocedal and Wright, "Numerical Optimization", chapter 6). With the step s between two points, the difference y of
-// their gradients and ρ = 1/sᵀy, the approximate inverse Hessian becomes
+// The BFGS method (Nocedal and Wright, "Numerical Optimization", chapter 6). With the step s between two points, the
+// difference y of their gradients and ρ = 1/sᵀy, the approximate inverse Hessian becomes
 //
 //	H ← (I − ρ·s·yᵀ)·H·(I − ρ·y·sᵀ) + ρ·s·sᵀ
 //
@@ -60,7 +60,8 @@ func BFGS(f func(gradient, x []float64) (float64, error), x []float64) ([]float6
 
 // lineSearch returns a point along move at which f falls enough, with its value and,
 // in slope, its gradient; or nil if there is none.
-func lineSearch(f func(gradient, x []float64) (float64, error), slope, x, move []float64, value, promise float64) ([]float64, float64, error) {
+func lineSearch(f func(gradient, x []float64) (float64, error), slope, x, move []float64, value,
+	promise float64) ([]float64, float64, error) {
 	step := 1.0
 	for _, m := range move {
 		step = min(step, longestMove/math.Abs(m))

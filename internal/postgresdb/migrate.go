@@ -27,7 +27,9 @@ func (d *Database) Migrate(ctx context.Context, t Tables) error {
 	}
 	return d.Explain(pgx.BeginFunc(ctx, d, func(tx pgx.Tx) error {
 		// Of several processes that start at once, one migrates.
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' migrate', 0))"); err != nil {
+		if _,
+			err := tx.Exec(ctx,
+			"SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' migrate', 0))"); err != nil {
 			return err
 		}
 		current, err := d.applied(ctx, tx, t)
@@ -51,7 +53,8 @@ func (t Tables) apply(ctx context.Context, tx pgx.Tx, current int64) error {
 		if _, err := tx.Exec(ctx, statements); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO "+t.Versions+" (version_id, is_applied) VALUES ($1, true)", current+1+int64(i)); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO "+t.Versions+" (version_id, is_applied) VALUES ($1, true)",
+			current+1+int64(i)); err != nil {
 			return err
 		}
 	}
@@ -79,7 +82,8 @@ func (d *Database) applied(ctx context.Context, in interface {
 	}
 	err = in.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+t.Versions+" WHERE is_applied").Scan(&version)
 	if err == nil && version > t.version() {
-		err = d.Fail(fmt.Sprintf("its tables have version %d, but this program knows versions up to %d: use a newer program", version, t.version()), "", nil)
+		err = d.Fail(fmt.Sprintf("its tables have version %d, but this program knows versions up to %d: use a newer program",
+			version, t.version()), "", nil)
 	}
 	return version, err
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,7 +30,6 @@ type Error struct {
 	Store  string // its kind and name
 	Reason string
 	Advice string
-	Full   bool // the server has no disk space left to write
 	Away   bool // it cannot be reached, or the connection was lost: another attempt may succeed
 	Cause  error
 }
@@ -70,7 +70,8 @@ func Connect(ctx context.Context, address string, connections int32) (*Database,
 func parse(address string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		return nil, &Error{Store: "PostgreSQL database", Reason: "its address cannot be used: " + err.Error(), Advice: "write postgres://user@host/database", Cause: err}
+		return nil, &Error{Store: "PostgreSQL database", Reason: "its address cannot be used: " + err.Error(),
+			Advice: "write postgres://user@host/database", Cause: err}
 	}
 	return config, nil
 }
@@ -107,8 +108,9 @@ func (d *Database) Explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &refused) && refused.Code == diskFull:
-		return &Error{Store: d.name, Reason: "the disk of the PostgreSQL server is full: " + refused.Message, Full: true,
-			Advice: "what was written so far is safe; free some disk space there and run the command again", Cause: err}
+		return &Error{Store: d.name, Reason: "the disk of the PostgreSQL server is full: " + refused.Message,
+			Advice: "what was written so far is safe; free some disk space there and run the command again",
+			Cause:  errors.Join(err, syscall.ENOSPC)}
 	case errors.As(err, &refused):
 		return &Error{Store: d.name, Reason: refused.Message + " (" + refused.Code + ")", Away: Lost(err), Cause: err}
 	}
@@ -141,7 +143,8 @@ func (d *Database) Hold(ctx context.Context, statement string, args ...any) (*pg
 	if err != nil {
 		return nil, Ended(ctx, d.Explain(err))
 	}
-	for _, setting := range []string{"SET tcp_keepalives_idle = 20", "SET tcp_keepalives_interval = 8", "SET tcp_keepalives_count = 5"} {
+	for _, setting := range []string{"SET tcp_keepalives_idle = 20", "SET tcp_keepalives_interval = 8",
+		"SET tcp_keepalives_count = 5"} {
 		if _, err = conn.Exec(ctx, setting); err != nil {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,8 +26,7 @@ func TestExplain(t *testing.T) {
 		{pgconn.PgError{Code: "53200", Message: "out of memory"}, false, "out of memory (53200)"},
 	} {
 		err := d.Explain(fmt.Errorf("commit: %w", &c.from))
-		at := (*Error)(nil)
-		if !errors.As(err, &at) || at.Full != c.full || err.Error() != d.name+": "+c.want {
+		if !errors.As(err, new(*Error)) || errors.Is(err, syscall.ENOSPC) != c.full || err.Error() != d.name+": "+c.want {
 			t.Errorf("%s: %v", c.from.Code, err)
 		}
 		if !errors.As(err, new(*pgconn.PgError)) || Lost(err) {
@@ -74,7 +74,8 @@ func TestADatabaseThatIsNotThereIsNotAway(t *testing.T) {
 	}
 	defer d.Close()
 	at := (*Error)(nil)
-	if err := d.Explain(d.Ping(t.Context())); !errors.As(err, &at) || at.Away || !strings.Contains(err.Error(), "nobody_made_this") {
+	if err := d.Explain(d.Ping(t.Context())); !errors.As(err, &at) || at.Away ||
+		!strings.Contains(err.Error(), "nobody_made_this") {
 		t.Errorf("%v: %+v", err, at)
 	}
 }

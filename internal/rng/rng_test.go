@@ -212,7 +212,8 @@ func TestWeightedRefuses(t *testing.T) {
 		{[]float64{1, -0.5, 2}, WeightError{Index: 1, Weight: -0.5}, "weight -0.5 at index 1"},
 		{[]float64{1, 2, inf}, WeightError{Index: 2, Weight: inf}, "weight +Inf at index 2"},
 		{[]float64{-inf}, WeightError{Index: 0, Weight: -inf}, "weight -Inf at index 0"},
-		{[]float64{math.MaxFloat64, math.MaxFloat64}, WeightError{Index: 1, Weight: math.MaxFloat64, Overflow: true}, "overflows float64 at index 1"},
+		{[]float64{math.MaxFloat64, math.MaxFloat64}, WeightError{Index: 1, Weight: math.MaxFloat64, Overflow: true},
+			"overflows float64 at index 1"},
 	}
 	for _, test := range tests {
 		s := New(14, "refused")
@@ -325,7 +326,8 @@ func chiSquareLimit(freedom int) float64 {
 // Weighted draws from weights.
 func TestCumulatedIsWeighted(t *testing.T) {
 	weights := map[string][]float64{
-		"one": {3}, "zeros around": {0, 0, 2, 0, 0.5, 1e-300, 0}, "subnormal": {0, 5e-324, 0, 5e-324, 0}, "many": make([]float64, 1000),
+		"one": {3}, "zeros around": {0, 0, 2, 0, 0.5, 1e-300, 0}, "subnormal": {0, 5e-324, 0, 5e-324, 0},
+		"many": make([]float64, 1000),
 	}
 	for i := range weights["many"] {
 		weights["many"][i] = math.Sin(float64(i)) * math.Sin(float64(i))

@@ -47,7 +47,8 @@ func mapFile[T matrix.Float](file *os.File, name string, offset int64, rows, col
 		return nil, err
 	}
 	if info.Size() < end {
-		return nil, fmt.Errorf("%s has %d bytes, but %d x %d numbers end at byte %d; check that the file is complete", name, info.Size(), rows, cols, end)
+		return nil, fmt.Errorf("%s has %d bytes, but %d x %d numbers end at byte %d; check that the file is complete", name,
+			info.Size(), rows, cols, end)
 	}
 	data, err := mapBytes(file, int(end))
 	if err != nil {

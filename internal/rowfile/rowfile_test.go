@@ -90,7 +90,8 @@ func TestOpen(t *testing.T) {
 func TestNoSpace(t *testing.T) {
 	folder := t.TempDir()
 	var full *rowfile.SpaceError
-	if _, err := rowfile.Create[float64](folder, 1<<40, 1<<10); !errors.As(err, &full) || full.Folder != folder || full.Need != 1<<53 || full.Free <= 0 {
+	if _, err := rowfile.Create[float64](folder, 1<<40, 1<<10); !errors.As(err, &full) || full.Folder != folder ||
+		full.Need != 1<<53 || full.Free <= 0 {
 		t.Error(err)
 	}
 	if err := rowfile.CheckSpace(folder, 1); err != nil {

@@ -47,7 +47,8 @@ func TestStore(t *testing.T) {
 	folder := t.TempDir()
 	s := rowfile.NewStore(folder)
 	defer s.Close()
-	checks := []func(){keepAll[byte](t, s), keepAll[float64](t, s), keepAll[byte](t, s), keepAll[float32](t, s), keepAll[int32](t, s), keepAll[int](t, s)}
+	checks := []func(){keepAll[byte](t, s), keepAll[float64](t, s), keepAll[byte](t, s), keepAll[float32](t, s),
+		keepAll[int32](t, s), keepAll[int](t, s)}
 	large, err := rowfile.Keep(s, make([]byte, 1<<26+1)) // more than is mapped at a time
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,8 @@ func TestStoreWithoutSpace(t *testing.T) {
 	}
 	for _, n := range []int{1 << 20, 1} {
 		var full *rowfile.WriteError
-		if _, err := rowfile.Keep(s, make([]byte, n)); !errors.As(err, &full) || full.Folder != disk || !errors.Is(err, syscall.ENOSPC) {
+		if _, err := rowfile.Keep(s, make([]byte, n)); !errors.As(err, &full) || full.Folder != disk ||
+			!errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -20,6 +21,9 @@ func (e *SpaceError) Error() string {
 	return fmt.Sprintf("%s has %s of disk space left, but a temporary file needs %s, %s more",
 		e.Folder, gigabytes(e.Free), gigabytes(e.Need), gigabytes(e.Need-e.Free))
 }
+
+// Is makes it the same error as that of a disk that is full.
+func (e *SpaceError) Is(target error) bool { return target == syscall.ENOSPC }
 
 // WriteError reports a temporary file that could not be written, such as on a disk that has
 // become full since its space was checked.
@@ -112,7 +116,8 @@ func Create[T matrix.Float](folder string, rows, cols int) (*Temporary[T], error
 
 // Compute computes a matrix into a temporary file in the folder, block by block of at most the given
 // rows. The context is checked once per block. The caller closes the matrix.
-func Compute[T matrix.Float](ctx context.Context, folder string, rows, cols, most int, compute func(dst matrix.Dense[T], from, to int) error) (*Mapping[T], error) {
+func Compute[T matrix.Float](ctx context.Context, folder string, rows, cols, most int,
+	compute func(dst matrix.Dense[T], from, to int) error) (*Mapping[T], error) {
 	file, err := Create[T](folder, rows, cols)
 	if err != nil {
 		return nil, err

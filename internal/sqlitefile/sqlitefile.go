@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -63,9 +64,8 @@ type Error struct {
 	File   string // what it is and its path
 	Reason string
 	Advice string
-	Full   bool // there is no space left to write
-	Busy   bool // another process has locked it for too long
-	Cause  error
+	Busy   bool  // another process has locked it for too long
+	Cause  error // see Explain
 }
 
 func (e *Error) Error() string {
@@ -211,17 +211,18 @@ func (s *File) checkSchema(ctx context.Context, version int) error {
 			missing[words[2]] = strings.TrimSpace(statement)
 		}
 	}
-	err := s.Each(ctx, "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'", func(row *sql.Rows) error {
-		var name, text string
-		if err := row.Scan(&name, &text); err != nil {
-			return err
-		}
-		if want, ours := missing[name]; !ours || text != want {
-			return fmt.Errorf("it contains %.80q, which is not part of a %s", name, s.format.What)
-		}
-		delete(missing, name)
-		return nil
-	})
+	err := s.Each(ctx, "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'",
+		func(row *sql.Rows) error {
+			var name, text string
+			if err := row.Scan(&name, &text); err != nil {
+				return err
+			}
+			if want, ours := missing[name]; !ours || text != want {
+				return fmt.Errorf("it contains %.80q, which is not part of a %s", name, s.format.What)
+			}
+			delete(missing, name)
+			return nil
+		})
 	if err == nil && len(missing) > 0 {
 		err = s.Fail(damage+"a table is missing", nil)
 	}
@@ -323,7 +324,8 @@ func (s *File) create(ctx context.Context) error {
 			return err
 		}
 		latest := s.format.version()
-		_, err := tx.Exec(s.format.schema(latest) + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", s.format.ApplicationID, latest))
+		_, err := tx.Exec(s.format.schema(latest) + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;",
+			s.format.ApplicationID, latest))
 		return err
 	})
 }
@@ -477,7 +479,8 @@ func (s *File) Fail(reason string, cause error) error {
 // Damaged returns the error of a file whose content is not what a program of ours wrote.
 func (s *File) Damaged(err error) error { return s.Fail(damage+inPlainWords(err), err) }
 
-// Explain turns an error of SQLite into plain words.
+// Explain turns an error of SQLite into plain words. It matches syscall.ENOSPC if the disk is full, syscall.EIO if it
+// cannot be read or written, and fs.ErrPermission if the file cannot be opened or written.
 func (s *File) Explain(err error) error {
 	at := (*sqlite.Error)(nil)
 	if !errors.As(err, &at) {
@@ -486,14 +489,17 @@ func (s *File) Explain(err error) error {
 	e := &Error{File: s.format.What + " " + s.path, Reason: at.Error(), Cause: err}
 	switch at.Code() & 0xff { // the rest is detail
 	case sqlite3.SQLITE_FULL:
-		e.Full, e.Reason, e.Advice = true, "there is no space left to write", s.format.Full
+		e.Cause = errors.Join(err, syscall.ENOSPC)
+		e.Reason, e.Advice = "there is no space left to write", s.format.Full
 	case sqlite3.SQLITE_IOERR:
+		e.Cause = errors.Join(err, syscall.EIO)
 		e.Reason, e.Advice = "the disk cannot be read or written: "+at.Error(), "check whether it is full"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		e.Reason, e.Advice = damage+at.Error(), s.format.Damaged
 	case sqlite3.SQLITE_TOOBIG:
 		e.Reason, e.Advice = fmt.Sprintf("%sa value has more than %d MiB", damage, s.format.Longest>>20), s.format.Damaged
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		e.Cause = errors.Join(err, fs.ErrPermission)
 		e.Reason = "it cannot be opened or written: " + at.Error()
 	case sqlite3.SQLITE_BUSY:
 		e.Busy, e.Reason, e.Advice = true, "another process has locked it for too long", "run the command again"

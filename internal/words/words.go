@@ -48,7 +48,8 @@ func Brief(v float64) string {
 	return Number(rounded)
 }
 
-// Marked writes the text of a number with a decimal mark, 0 for a point; a comma swaps places with the mark of thousands.
+// Marked writes the text of a number with a decimal mark, 0 for a point; a comma swaps places with the mark of
+// thousands.
 func Marked(number string, decimal byte) string {
 	if decimal != ',' {
 		return number
@@ -56,7 +57,8 @@ func Marked(number string, decimal byte) string {
 	return strings.NewReplacer(".", ",", ",", ".").Replace(number)
 }
 
-// MarkedIn writes the numbers of a sentence with a decimal mark, 0 for a point. Names in it, such as ids, stay as they are.
+// MarkedIn writes the numbers of a sentence with a decimal mark, 0 for a point. Names in it, such as ids, stay as they
+// are.
 func MarkedIn(text string, decimal byte, names ...string) string {
 	if decimal != ',' {
 		return text
@@ -101,7 +103,8 @@ func Quoted(names []string) []string {
 // them.
 func Argument(text string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:,@%+=", r) || r > 0x7f
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./:,@%+=", r) || r > 0x7f
 	}
 	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
 		return text
@@ -214,6 +217,10 @@ func grouped(text string) string {
 	return whole
 }
 
+// Sign is what stands before a number of which only a limit is known: -1 where the true one lies below it, 1 where it
+// lies above, and 0 where the number is the true one.
+func Sign(side int8) string { return map[int8]string{-1: "<", 1: ">"}[side] }
+
 // Share writes a share as a fraction, where it is one of a whole number: 1/8, and 0.3.
 func Share(share float64) string {
 	if under := 1 / share; share > 0 && share < 1 && under == math.Trunc(under) {
@@ -275,4 +282,17 @@ func alike(unit int, numbers ...float64) []string {
 		texts[i] = grouped(texts[i])
 	}
 	return texts
+}
+
+// Memory spells an amount of memory in the unit that suits it.
+func Memory(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+	case bytes > 0 && bytes < 1<<10:
+		return Count(int(bytes), "byte", "bytes")
+	case bytes > 0 && bytes < 1<<20:
+		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
+	}
+	return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20))
 }

@@ -58,7 +58,8 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	for v, want := range map[float64]string{170: "170", 1.7: "1.7", 12345: "12,000", 0.0042: "0.0042", 1: "1", 99.6: "100", -103: "-100", math.Inf(1): "+Inf"} {
+	for v, want := range map[float64]string{170: "170", 1.7: "1.7", 12345: "12,000", 0.0042: "0.0042", 1: "1", 99.6: "100",
+		-103: "-100", math.Inf(1): "+Inf"} {
 		if got := Brief(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}
@@ -75,7 +76,8 @@ func TestShare(t *testing.T) {
 
 // TestNotNumbers: JSON cannot write these.
 func TestNotNumbers(t *testing.T) {
-	for want, v := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1), "0": math.Copysign(0, -1)} {
+	for want, v := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1),
+		"0": math.Copysign(0, -1)} {
 		if got := Grouped(v); got != want {
 			t.Errorf("Grouped: %q, want %q", got, want)
 		}
@@ -86,7 +88,8 @@ func TestNotNumbers(t *testing.T) {
 }
 
 func TestArgument(t *testing.T) {
-	for text, want := range map[string]string{"name": "name", "Unnamed: 0": "'Unnamed: 0'", "it's": `'it'\''s'`, "": "''", "größe": "größe", "$x": "'$x'"} {
+	for text, want := range map[string]string{"name": "name", "Unnamed: 0": "'Unnamed: 0'", "it's": `'it'\''s'`, "": "''",
+		"größe": "größe", "$x": "'$x'"} {
 		if got := Argument(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
@@ -95,7 +98,8 @@ func TestArgument(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"price", "Yield [%]", "x1", "x2", "temperature"}
-	for name, want := range map[string]string{"Price": "price", "prise": "price", "temprature": "temperature", "yield[%]": "Yield [%]", "Yeld": "Yield [%]", "yield": "Yield [%]", "cost": "", "y": "", "": ""} {
+	for name, want := range map[string]string{"Price": "price", "prise": "price", "temprature": "temperature",
+		"yield[%]": "Yield [%]", "Yeld": "Yield [%]", "yield": "Yield [%]", "cost": "", "y": "", "": ""} {
 		if got := Nearest(name, names); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
@@ -109,13 +113,26 @@ func TestNearest(t *testing.T) {
 func TestMarkedIn(t *testing.T) {
 	t.Parallel()
 	const text = "0.96 gp, 0.04 extra-trees (RMSE out of fold: gp 1,046.5, blend 12), sketch(512)."
-	if got, want := MarkedIn(text, ','), "0,96 gp, 0,04 extra-trees (RMSE out of fold: gp 1.046,5, blend 12), sketch(512)."; got != want {
+	if got, want := MarkedIn(text, ','),
+		"0,96 gp, 0,04 extra-trees (RMSE out of fold: gp 1.046,5, blend 12), sketch(512)."; got != want {
 		t.Errorf("%s", got)
 	}
 	if MarkedIn(text, 0) != text {
 		t.Error("a point has become another mark")
 	}
-	if got := MarkedIn("the 0.5*ll of A1.5 and 7 is 1.5; A1.5 is 7.25", ',', "", "7", "A1.5", "0.5*ll"); got != "the 0.5*ll of A1.5 and 7 is 1,5; A1.5 is 7,25" {
+	if got := MarkedIn("the 0.5*ll of A1.5 and 7 is 1.5; A1.5 is 7.25", ',', "", "7", "A1.5",
+		"0.5*ll"); got != "the 0.5*ll of A1.5 and 7 is 1,5; A1.5 is 7,25" {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0 MiB", 1: "1 byte", 1023: "1,023 bytes", 1 << 10: "1 KiB", 1<<10 + 1: "2 KiB",
+		5 << 20: "5 MiB", 3 << 29: "1.5 GiB",
+	} {
+		if got := Memory(bytes); got != want {
+			t.Errorf("%d: %q, want %q", bytes, got, want)
+		}
 	}
 }

@@ -79,9 +79,15 @@ func TestConformFinds(t *testing.T) {
 				dst.Data[i] *= -1
 			}
 		}},
-		"the diagonal differs":                         {spoilDiag: func(dst []float64) { last(matrix.View(1, len(dst), dst), more) }},
-		"Diag in blocks":                               {spoilDiag: scaleLast},
-		"Cross in blocks":                              {spoilCross: func(dst, _, _ matrix.Dense[float64]) { last(dst, more) }},
+		"the diagonal differs": {spoilDiag: func(dst []float64) {
+			last(matrix.View(1,
+				len(dst), dst), more)
+		}},
+		"Diag in blocks": {spoilDiag: scaleLast},
+		"Cross in blocks": {spoilCross: func(dst, _,
+			_ matrix.Dense[float64]) {
+			last(dst, more)
+		}},
 		"the inner products of features differ":        {spoilFeatures: func(dst matrix.Dense[float64]) { last(dst, more) }},
 		"features in blocks":                           {spoilFeatures: func(dst matrix.Dense[float64]) { last(dst, more) }},
 		"a number in row 0, column 2 is not finite":    {ignoreErrors: true},

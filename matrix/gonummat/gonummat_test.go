@@ -176,7 +176,8 @@ func TestCopy(t *testing.T) {
 			}
 		}
 	}
-	want := matrix.ShapeError{Op: "gonummat.Copy", Got: matrix.Shape{Rows: 4, Cols: 3}, Want: matrix.Shape{Rows: 3, Cols: 4}}
+	want := matrix.ShapeError{Op: "gonummat.Copy", Got: matrix.Shape{Rows: 4, Cols: 3},
+		Want: matrix.Shape{Rows: 3, Cols: 4}}
 	if got := caught(func() { gonummat.Copy(dst, gonummat.Of(strided[float32]()).T()) }); !reflect.DeepEqual(got, want) {
 		t.Errorf("panic value %v, want %v", got, want)
 	}

@@ -25,7 +25,8 @@ func BenchmarkFeatures(b *testing.B) {
 		b.Fatal(err)
 	}
 	x := normals(1, 100_000, 10)
-	for name, taps := range map[string]kernel.Taps[float32]{"native": network.NewTaps(mlp, kernel.BlockRows, nil), "onnx": net.Taps()} {
+	for name, taps := range map[string]kernel.Taps[float32]{"native": network.NewTaps(mlp, kernel.BlockRows,
+		nil), "onnx": net.Taps()} {
 		last, err := kernel.NewLastLayers(taps, 1)
 		if err != nil {
 			b.Fatal(err)

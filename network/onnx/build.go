@@ -94,7 +94,9 @@ func (n *nodeProto) known() bool {
 // the graph has only one.
 func build(m *modelProto, output string) (*Network, error) {
 	if m.opset < oldest {
-		return nil, fmt.Errorf("the file uses operator set %d; %d is the oldest that is supported: export the model again", m.opset, oldest)
+		return nil,
+			fmt.Errorf("the file uses operator set %d; %d is the oldest that is supported: export the model again", m.opset,
+				oldest)
 	}
 	if len(m.graph.nodes) > maxNodes {
 		return nil, fmt.Errorf("the graph has %d nodes, at most %d are supported", len(m.graph.nodes), maxNodes)
@@ -210,7 +212,8 @@ func (b *builder) rows(inputs []valueProto) error {
 		shape := make([]int, len(in.shape)-1)
 		for i, d := range in.shape[1:] {
 			if d < 1 || d > maxWidth {
-				return fmt.Errorf("input %q does not say how wide it is: export the model with only the first dimension left open", in.name)
+				return fmt.Errorf("input %q does not say how wide it is: export the model with only the first dimension left open",
+					in.name)
 			}
 			shape[i] = int(d)
 		}
@@ -423,5 +426,6 @@ func (b *builder) dense(n *node, x operand, weights matrix.Dense[float32], bias 
 	if err != nil {
 		return err
 	}
-	return b.append(n, &dense{x: x.value, y: y.value, node: n.label(), output: n.outputs[0], weights: weights, bias: bias}, y)
+	return b.append(n, &dense{x: x.value, y: y.value, node: n.label(), output: n.outputs[0],
+		weights: weights, bias: bias}, y)
 }

@@ -98,7 +98,8 @@ func (c *constant) read(t *tensorProto) error {
 }
 
 // sizes are the bytes of a number in raw data.
-var sizes = map[int64]int{typeFloat: 4, typeDouble: 8, typeFloat16: 2, typeUint8: 1, typeInt8: 1, typeBool: 1, typeUint16: 2, typeInt16: 2,
+var sizes = map[int64]int{typeFloat: 4, typeDouble: 8, typeFloat16: 2, typeUint8: 1, typeInt8: 1, typeBool: 1,
+	typeUint16: 2, typeInt16: 2,
 	typeInt32: 4, typeUint32: 4, typeInt64: 8, typeUint64: 8}
 
 func (c *constant) readRaw(dtype int64, raw []byte) error {

@@ -8,12 +8,16 @@ var functions = map[string]struct {
 	kind kind
 	of   func(n *node) (function, error)
 }{
-	"Relu":            {relu, fixed(reluAt)},
-	"Tanh":            {tanh, fixed(nil)},
-	"Sigmoid":         {sigmoid, fixed(sigmoidAt)},
-	"Softplus":        {plain, fixed(softplusAt)},
-	"Softsign":        {plain, fixed(func(z float64) (float64, float64) { d := 1 + math.Abs(z); return z / d, 1 / (d * d) })},
-	"Erf":             {plain, fixed(func(z float64) (float64, float64) { return math.Erf(z), 2 / math.Sqrt(math.Pi) * math.Exp(-z*z) })},
+	"Relu":     {relu, fixed(reluAt)},
+	"Tanh":     {tanh, fixed(nil)},
+	"Sigmoid":  {sigmoid, fixed(sigmoidAt)},
+	"Softplus": {plain, fixed(softplusAt)},
+	"Softsign": {plain,
+		fixed(func(z float64) (float64, float64) { d := 1 + math.Abs(z); return z / d, 1 / (d * d) })},
+	"Erf": {plain, fixed(func(z float64) (float64, float64) {
+		return math.Erf(z),
+			2 / math.Sqrt(math.Pi) * math.Exp(-z*z)
+	})},
 	"Exp":             {plain, fixed(func(z float64) (float64, float64) { e := math.Exp(z); return e, e })},
 	"Log":             {plain, fixed(func(z float64) (float64, float64) { return math.Log(z), 1 / z })},
 	"Sqrt":            {plain, fixed(func(z float64) (float64, float64) { r := math.Sqrt(z); return r, 0.5 / r })},

@@ -219,7 +219,8 @@ type lookupError struct {
 }
 
 func (e *lookupError) Error() string {
-	return fmt.Sprintf("row %d (from 0): %v is not a category of %s, which has %d, counted from 0", e.row, e.value, e.of.node, e.of.table.Rows)
+	return fmt.Sprintf("row %d (from 0): %v is not a category of %s, which has %d, counted from 0", e.row, e.value,
+		e.of.node, e.of.table.Rows)
 }
 
 func (s *lookup) reads() []int { return []int{s.x} }

@@ -17,9 +17,11 @@ import (
 
 // exported fits a model and returns it with the network that is read back from its
 // ONNX file.
-func exported(t *testing.T, a network.Activation, x matrix.Dense[float32], y []float64, pool matrix.Dense[float32]) (*network.Model, *onnx.Network) {
+func exported(t *testing.T, a network.Activation, x matrix.Dense[float32], y []float64,
+	pool matrix.Dense[float32]) (*network.Model, *onnx.Network) {
 	t.Helper()
-	config := network.Config{Architecture: network.Architecture{Hidden: []int{64, 48}, Activation: a}, Training: network.Training{Epochs: 12}}
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{64, 48}, Activation: a},
+		Training: network.Training{Epochs: 12}}
 	m, err := network.Fit(t.Context(), network.Sample{X: x, Y: y, Unlabelled: pool}, network.Options{Config: config})
 	if err != nil {
 		t.Fatal(err)
@@ -71,13 +73,16 @@ func TestBatchOfAnExportedNetworkIsTheNativeOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, text := range []string{"lcmd-tp:grad>sketch(512)", "lcmd-tp:ll", "maxdet-p:grad>sketch(128)>train", "bait-f-p:ll>train", "maxdist-p:ll(2)", "kmeanspp-tp:grad>sketch(64)"} {
+			for _, text := range []string{"lcmd-tp:grad>sketch(512)", "lcmd-tp:ll", "maxdet-p:grad>sketch(128)>train",
+				"bait-f-p:ll>train", "maxdist-p:ll(2)", "kmeanspp-tp:grad>sketch(64)"} {
 				s := spec.MustParse(text)
-				native, err := nextbatch.Select(t.Context(), s, nextbatch.Problem{Models: nextbatch.Models(model.Ensemble()), Train: train, Pool: candidates, Batch: 20})
+				native, err := nextbatch.Select(t.Context(), s, nextbatch.Problem{Models: nextbatch.Models(model.Ensemble()),
+					Train: train, Pool: candidates, Batch: 20})
 				if err != nil {
 					t.Fatal(err)
 				}
-				foreign, err := nextbatch.Select(t.Context(), s, nextbatch.Problem{Models: []nextbatch.Model{net}, Train: x, Pool: pool, Batch: 20})
+				foreign, err := nextbatch.Select(t.Context(), s, nextbatch.Problem{Models: []nextbatch.Model{net}, Train: x,
+					Pool: pool, Batch: 20})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -76,7 +76,8 @@ func TestRefusesAndNames(t *testing.T) {
 		}
 	}
 	var node *NodeError
-	if _, err := Load("testdata/refused_rows.onnx", Options{}); !errors.As(err, &node) || node.Op != "Transpose" || node.Node != "turn" {
+	if _, err := Load("testdata/refused_rows.onnx", Options{}); !errors.As(err, &node) ||
+		node.Op != "Transpose" || node.Node != "turn" {
 		t.Errorf("%v is no *NodeError with operator and node", err)
 	}
 }
@@ -92,7 +93,8 @@ func TestUnknownCategoryIsNamed(t *testing.T) {
 		word        string
 	}{{4, 0, "4 is not a category"}, {0.5, 0, "0.5 is not a category"}, {0, 3, "3 is not a category"}} {
 		x := matrix.FromRows([][]float32{{0, 0, 0, 1, 1}, {0, 0, 0, c.kind, c.level}})
-		if _, err := net.Predict(t.Context(), x); err == nil || !strings.Contains(err.Error(), c.word) || !strings.Contains(err.Error(), "row 1") {
+		if _, err := net.Predict(t.Context(), x); err == nil || !strings.Contains(err.Error(), c.word) ||
+			!strings.Contains(err.Error(), "row 1") {
 			t.Errorf("%v: error %v", c, err)
 		}
 	}

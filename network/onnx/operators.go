@@ -12,7 +12,8 @@ import (
 func init() {
 	operators = map[string]func(b *builder, n *node) error{
 		"Gemm": gemm, "MatMul": matMul, "ai.onnx.ml.LinearRegressor": linearRegressor, "ai.onnx.ml.Scaler": scaler,
-		"Add": arithmeticOf, "Sub": arithmeticOf, "Mul": arithmeticOf, "Div": arithmeticOf, "Sum": arithmeticOf, "Pow": pow, "Clip": clip,
+		"Add": arithmeticOf, "Sub": arithmeticOf, "Mul": arithmeticOf, "Div": arithmeticOf, "Sum": arithmeticOf,
+		"Pow": pow, "Clip": clip,
 		"PRelu": preluOf, "BatchNormalization": batchNormalization, "LayerNormalization": layerNormalization,
 		"ReduceMean": reduce, "ReduceSum": reduce,
 		"Concat": concat, "Slice": slice, "Split": split, "Gather": gather, "Transpose": transpose,
@@ -486,7 +487,8 @@ func batchNormalization(b *builder, n *node) error {
 	if err != nil {
 		return err
 	}
-	return b.append(n, &normal{x: x.value, y: y.value, gain: numbers[0], shift: numbers[1], mean: numbers[2], scale: scale}, y)
+	return b.append(n, &normal{x: x.value, y: y.value, gain: numbers[0], shift: numbers[1],
+		mean: numbers[2], scale: scale}, y)
 }
 
 func layerNormalization(b *builder, n *node) error {
@@ -585,7 +587,8 @@ func concat(b *builder, n *node) error {
 	shape := slices.Clone(parts[0].shape)
 	shape[axis] = 0
 	for i, o := range parts {
-		if len(o.shape) != len(shape) || !slices.Equal(o.shape[:axis], shape[:axis]) || !slices.Equal(o.shape[axis+1:], shape[axis+1:]) {
+		if len(o.shape) != len(shape) || !slices.Equal(o.shape[:axis], shape[:axis]) ||
+			!slices.Equal(o.shape[axis+1:], shape[axis+1:]) {
 			return n.failf("input %q has rows of shape %v, which do not fit %v", n.inputs[i], o.shape, parts[0].shape)
 		}
 		shape[axis] += o.shape[axis]
@@ -692,7 +695,8 @@ func slice(b *builder, n *node) error {
 		}
 	}
 	starts, ends, axes, steps := lists[0], lists[1], lists[2], lists[3]
-	if len(starts) == 0 || len(ends) != len(starts) || axes != nil && len(axes) != len(starts) || steps != nil && len(steps) != len(starts) {
+	if len(starts) == 0 || len(ends) != len(starts) || axes != nil && len(axes) != len(starts) || steps != nil &&
+		len(steps) != len(starts) {
 		return n.failf("it has %d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes), len(steps))
 	}
 	for i := range starts {

@@ -377,7 +377,8 @@ func appendDoubles(to []float64, f field) ([]float64, error) {
 
 // typeName returns the name of an element type for messages.
 func typeName(dtype int64) string {
-	names := map[int64]string{typeFloat: "float", typeUint8: "uint8", typeInt8: "int8", typeUint16: "uint16", typeInt16: "int16",
+	names := map[int64]string{typeFloat: "float", typeUint8: "uint8", typeInt8: "int8",
+		typeUint16: "uint16", typeInt16: "int16",
 		typeInt32: "int32", typeInt64: "int64", 8: "string", typeBool: "bool", typeFloat16: "float16", typeDouble: "double",
 		typeUint32: "uint32", typeUint64: "uint64", typeBFloat: "bfloat16"}
 	if name, ok := names[dtype]; ok {

@@ -25,10 +25,12 @@ const maxCategories = 1 << 16
 // CheckGradients reports why the kernels ll and grad cannot use the network, or nil.
 func (net *Network) CheckGradients() error {
 	if len(net.layers) == 0 {
-		return fmt.Errorf("output %q has no fully-connected layer (Gemm or MatMul), which the kernels ll and grad need", net.name)
+		return fmt.Errorf("output %q has no fully-connected layer (Gemm or MatMul), which the kernels ll and grad need",
+			net.name)
 	}
 	if net.upstream[net.top] < 0 {
-		return fmt.Errorf("output %q has no gradient: it depends on its fully-connected layers through integers only", net.name)
+		return fmt.Errorf("output %q has no gradient: it depends on its fully-connected layers through integers only",
+			net.name)
 	}
 	for _, id := range net.layers {
 		s, ok := net.steps[id].(*lookup)
@@ -36,10 +38,14 @@ func (net *Network) CheckGradients() error {
 			continue
 		}
 		if n := net.widths[s.x]; n > 1 {
-			return &NodeError{Op: "Gather", Node: s.node, Reason: fmt.Sprintf("it looks %d categories of a row up in the same table; the kernels ll and grad need a table for each", n)}
+			return &NodeError{Op: "Gather", Node: s.node,
+				Reason: fmt.Sprintf(
+					"it looks %d categories of a row up in the same table; the kernels ll and grad need a table for each", n)}
 		}
 		if s.table.Rows > maxCategories {
-			return &NodeError{Op: "Gather", Node: s.node, Reason: fmt.Sprintf("its table has %d categories; the kernels ll and grad take at most %d", s.table.Rows, maxCategories)}
+			return &NodeError{Op: "Gather", Node: s.node,
+				Reason: fmt.Sprintf("its table has %d categories; the kernels ll and grad take at most %d",
+					s.table.Rows, maxCategories)}
 		}
 	}
 	return nil

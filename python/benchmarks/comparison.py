@@ -1,7 +1,7 @@
 """Compares the batches of nextbatch with those of bmdal_reg, scikit-activeml, modAL and BayBE.
 
     python comparison.py run --data DATA --results comparison.jsonl [--settings small middle large] [--seeds 0,1,2]
-    python comparison.py page --results comparison.jsonl --page ../../docs/comparison.md
+    python comparison.py page --results comparison.jsonl --page ../../docs/benchmark.md
 
 A run takes a table, draws labelled rows, candidates and test rows from it, and lets one strategy pick batches. After each
 batch, three models are trained on the labelled rows and judged on the test rows, whatever model the strategy used

@@ -87,7 +87,7 @@ class Network:
             return self.centre + self.spread * self.model(torch.tensor(self.scaled(rows), dtype=torch.float32))[:, 0].numpy()
 
     def by_gradients(self, rows):
-        return nextbatch.torch.features(self.model, self.scaled(rows), "grad", 256), "lcmd-tp:features"
+        return nextbatch.torch.features(self.model, self.scaled(rows), "gradient", 256), "lcmd-tp:features"
 
     def by_last_layer(self, rows):
         return nextbatch.torch.features(self.model, self.scaled(rows), "ll"), "lcmd-tp:features"

@@ -25,6 +25,6 @@ for round in range(4):
     unlabelled = torch.ones(3000, dtype=torch.bool)
     unlabelled[labelled] = False
     candidates = torch.nonzero(unlabelled)[:, 0]
-    features = nextbatch.torch.features(model, pool, kernel="grad", sketch=256)
+    features = nextbatch.torch.features(model, pool, kernel="gradient", sketch=256)
     batch = nextbatch.select_features(features[labelled], features[candidates], n=32)
     labelled = torch.cat([labelled, candidates[torch.as_tensor(batch.indices)]])

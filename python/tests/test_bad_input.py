@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from datetime import date
+
 import numpy as np
 import pytest
 from conftest import QUICK
 
 import nextbatch
+from nextbatch import _arguments
 
 ROWS = np.arange(40.0).reshape(20, 2) % 7
 LABELS = ROWS[:, 0]
@@ -57,7 +62,7 @@ def test_select(arguments, message):
     ("settings", "message"),
     [
         ({"weights": [1.0, 2.0]}, "2 weights, but 1 target column"),
-        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"epochs": 0}, "epochs must be a whole number from 1"),
         ({"hidden": (0,)}, "hidden layer 1 has width 0"),
         ({"hidden": 0}, "hidden must be a list with the width of each hidden layer"),
         ({"hidden": (2.5,)}, "hidden must be a list with the width of each hidden layer"),
@@ -148,3 +153,75 @@ def test_labels_with_another_index(columns):
     assert nextbatch.select(X, y.reset_index(drop=True), n=3, **QUICK).indices.tolist() == picks
     with pytest.raises(nextbatch.DataError, match=r"y.loc\[labelled.index\]"):
         nextbatch.select(X, y[::-1], n=3, **QUICK)
+
+
+ODD = [object(), {1, 2}, {"a": 1}, "text", 3, 2.5, -1, float("nan"), ["a"], True, 2**70, np.int64(2), np.array([1, 2]), b"x", date(2024, 1, 1)]
+
+
+@pytest.mark.filterwarnings("ignore::nextbatch.NextbatchWarning")
+@pytest.mark.parametrize("function", [nextbatch.select, nextbatch.select_features])
+def test_any_value_of_any_argument(function):
+    """What cannot be is an error of this package that says so in words: never Python's own, and never Go's or NumPy's words."""
+    base = {"labelled": ROWS, "y": LABELS, "learner": "gp"} if function is nextbatch.select else {"train": ROWS}
+    for name in set(inspect.signature(function).parameters) - {"progress"}:
+        for value in ODD:
+            try:
+                function(**{**base, "pool": ROWS, "n": 2, name: value})
+            except nextbatch.NextbatchError as error:
+                assert not isinstance(error, nextbatch.WorkerError), (name, value)
+                assert not re.search(r"json|Go |shape \(\)|reshape array|cannot be sent|cannot be used: ", str(error)), (name, value, error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": 3}, "y is 3, where one number per row is expected"),
+        ({"budget": "much"}, "budget must be a number, not 'much'"),
+        ({"cost": ["a"]}, r"cost must be the name of a column, not \['a'\]"),
+        ({"learner": None, "method": 3}, "method must be a text, not 3"),
+        ({"weights": 2}, "weights must be a list of numbers, not 2"),
+        ({"n": 2**70}, "n must be a whole number"),
+        ({"seed": 2**70}, "seed must be a whole number that is not negative, and less than"),
+        ({"must": 2.5}, "^must takes a list of rows, not 2.5"),
+        ({"replicate_share": "half"}, "replicate_share must be a share from 0 to 1, such as '1/8' or 0.125, not 'half'"),
+        ({"max_memory": "lots"}, "max_memory must be a number of bytes, or an amount such as '8GiB', not 'lots'"),
+        ({"learners": 3}, "learners must be a list, not 3"),
+        ({"labelled": {"a": 1}}, "labelled: column 'a' is 1, not a list of values"),
+    ],
+)
+def test_sentences(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        nextbatch.select(**{"labelled": ROWS, "y": LABELS, "pool": ROWS, "n": 3, **arguments})
+
+
+def test_amounts_of_memory():
+    memory = [_arguments.checked(max_memory=v)["max_memory"] for v in ("8GiB", "500 MB", "1e9", "1.5g", 2**33, 1e9)]
+    assert memory == [8 << 30, 500_000_000, 10**9, 3 << 29, 1 << 33, 10**9]
+    with pytest.raises(nextbatch.TooLittleMemoryError, match=r"would need about \d+ [KMG]iB, but max_memory is 1 KiB"):
+        nextbatch.select(ROWS, LABELS, ROWS, 3, max_memory="1KiB", **QUICK)
+
+
+def test_column_names_may_be_numbers():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS).assign(**{"2": np.where(np.arange(20) < 10, LABELS, np.nan), "3": [f"s{i}" for i in range(20)]})
+    frame.columns = range(4)
+    batch = nextbatch.select(frame, 2, n=3, id=3, **QUICK)
+    want = nextbatch.select(frame.rename(columns=str), "2", n=3, id="3", **QUICK)
+    assert batch.ids.tolist() == want.ids.tolist() == [f"s{i}" for i in batch.indices]
+
+
+def test_a_category_that_there_is_not():
+    """A misspelt column of codes would stay one of numbers without a word."""
+    table = {"code": [float(i % 3) for i in range(20)], "x": ROWS[:, 0], "y": [1.0 * (i % 5) if i < 12 else None for i in range(20)]}
+    message = 'categorical: there is no column "kode"; the columns are '
+    with pytest.raises(nextbatch.DataError, match=message):
+        nextbatch.select(table, "y", n=2, categorical=["kode"], **QUICK)
+    with pytest.raises(nextbatch.DataError, match=message):
+        nextbatch.Regressor(learner="gp", categorical=["kode"]).fit(ROWS, LABELS)
+    assert len(nextbatch.select(table, "y", n=2, categorical=["code"], **QUICK)) == 2
+
+
+def test_progress_that_is_none():
+    for progress in ("x", 3, [print]):
+        with pytest.raises(nextbatch.RequestError, match="progress must be True, False or a function, not "):
+            nextbatch.select(ROWS, LABELS, ROWS, 2, progress=progress, **QUICK)

@@ -14,6 +14,7 @@ import threading
 import urllib.request
 import uuid
 from datetime import datetime, timedelta, timezone
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -281,12 +282,53 @@ def test_text_is_read_as_in_files(places, kind):
     assert asked[0] == asked[1] and asked[0][0] == 40
     campaign = places.new(kind, text, "y", id="name", censored="drop", **QUICK)
     assert [*campaign.status().inputs] == ["x"]
-    told = {"name": ["s0", "s2", "s4", "s6", "s8"], "y": ["1.024,5", "n.d.", "<0,5", 7.5, "12,5 g"]}
+    told = {"name": ["s0", "s2", "s4", "s6", "s8"], "y": ["1.024,5", "k.A.", "<0,5", 7.5, "12,5"]}
     assert campaign.tell(told, accept=True).ids.tolist() == ["s0", "s4", "s6", "s8"]
-    assert campaign.tell(["s0", "s4", "s8"], [1024.5, 0.5, 12.5]).known == 3
+    assert campaign.tell(["s0", "s4", "s8"], ["1.024,5", "<0,5", "12,5"]).known == 3
     assert campaign.tell(["s10", "s12"], ["<0,5", "3,5"], censored="drop", accept=True).ids.tolist() == ["s12"]
     with pytest.raises(nextbatch.RowsError, match="row 1, id 's16': y: 'lost' is not a number"):
         campaign.tell(["s14", "s16"], ["1,5", "lost"])
+    with pytest.raises(nextbatch.DataError, match='"12,5 g".*, but the column has had no unit so far'):
+        campaign.tell(["s14"], ["12,5 g"])
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_labels_below_a_limit(places, kind):
+    rows = {"name": [f"s{i}" for i in range(12)], "x": [float(i % 5) for i in range(12)], "y": ["<0.5", ">7", "1.5", "<LOD", "n.d.", *[None] * 7]}
+    with pytest.raises(nextbatch.DataError, match=r'may lie beyond a limit that is not known: "<LOD" .*, "n.d." .* give it: lod=0.5'):
+        places.new(kind, rows, "y", id="name", **QUICK)
+    campaign = places.new(kind, rows, "y", id="name", lod=0.2, **QUICK)
+    assert campaign.tell({"s0": "<0.5", "s3": "<LOD", "s4": "<0.2"}).known == 3
+    assert campaign.tell(["s5", "s6"], ["n.d.", 3], accept=True).ids.tolist() == ["s5", "s6"]
+    campaign.add({"name": ["t0"], "x": [1.0], "y": ["<LOD"]})
+    assert campaign.tell({"t0": "<0.2"}).known == 1
+    campaign.change_settings(lod=None)
+    with pytest.raises(nextbatch.RowsError, match=r"row 0, id 's7': y: '<LOD' may lie below a limit .* change_settings\(lod=0.5\)"):
+        campaign.tell({"s7": "<LOD"})
+    with pytest.raises(nextbatch.RequestError, match="lod must be a number, or a dictionary"):
+        campaign.change_settings(lod="0,5")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_with_other_inputs(places, kind):
+    """A frame whose inputs are not those of the row that its id names is of another row."""
+    pandas = pytest.importorskip("pandas")
+    x = np.random.default_rng(3).random(12) * 0.123456789
+    rows = {"name": [f"s{i}" for i in range(12)], "x": x, "site": ["up", "down"] * 6, "y": [*np.sin(40 * x[:8]), *[np.nan] * 4]}
+    campaign = places.new(kind, rows, "y", id="name", **QUICK)
+    frame = campaign.ask(4).to_frame()
+    frame["y"] = [0.1, 0.2, 0.3, 0.4]
+    for column, value in (("x", 0.5), ("site", "left")):
+        other = frame.copy()
+        other.loc[1, column] = value
+        with pytest.raises(nextbatch.RowsError, match=f"^1 row is wrong.*\\nrow 1, id '{frame['name'][1]}': column \"{column}\" has \"{value}\", but the row has"):
+            campaign.tell(other)
+    assert len(campaign.tell(other, partial=True, accept=True).ids) == 3
+    rounded = frame.assign(x=[float(f"{v:.10g}") for v in frame["x"]], site=[None, *frame["site"][1:]])
+    assert campaign.tell(rounded, accept=True).ids.tolist() == [frame["name"][1]]
+    with pytest.raises(nextbatch.RowsError, match='column "x" has "0.5"'):
+        campaign.tell({**{name: frame[name] for name in ("name", "y")}, "x": [0.5] * 4}, correct=True)
+    assert campaign.tell(pandas.DataFrame(rows)).known == 8
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -582,3 +624,144 @@ def test_replicates_and_wells_come_back(tmp_path):
     assert campaign.ask(2, replicates=1, replicate_share=0, same="heat", plate="").columns["run"] == [1, 1]
     with pytest.raises(nextbatch.RequestError, match="replicate_share must be a share"):
         campaign.change_settings(replicate_share="9/8")
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_labels_by_id(kind, places):
+    """A dictionary or a Series of labels by id, of numbers or of names, and one row as a dictionary."""
+    pandas = pytest.importorskip("pandas")
+    rows, labels = waves(20)
+    campaign = places.new(kind, rows, "y", **QUICK)
+    assert campaign.tell({3: labels[3], 4: None, 5: "0,5"}).ids.tolist() == [3, 5]
+    assert campaign.tell(pandas.Series([labels[7], np.nan], index=[7, 8])).ids.tolist() == [7]
+    assert campaign.tell({"row": 9, "y": labels[9]}).ids.tolist() == [9]
+    assert campaign.tell({}).ids.tolist() == campaign.tell([], []).ids.tolist() == []
+    two = places.new(kind, {"name": [f"s{i}" for i in range(20)], "x": rows[:, 0]}, ["u", "v"], id="name", **QUICK)
+    assert two.tell({"s1": {"u": 1.0, "v": 2.0}, "s2": {"u": 3.0}}).ids.tolist() == ["s1", "s2"]
+    assert two.tell(pandas.Series([4.0], index=["s2"], name="v")).ids.tolist() == ["s2"]
+    assert two.status().labelled == 2
+    for labels in ({"s3": 1.0}, pandas.Series([1.0], index=["s3"])):
+        with pytest.raises(nextbatch.RequestError, match="may be of any of the targets u, v: give a frame with a column for each"):
+            two.tell(labels)
+    with pytest.raises(nextbatch.RowsError, match="'s99'"):
+        two.tell({"s99": {"u": 1.0}})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_other_libraries(kind, places, columns):
+    arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    frame = polars.DataFrame(columns, strict=False)
+    batches = []
+    for table in (frame, frame.lazy(), frame.to_arrow(), arrow.RecordBatch.from_pydict(columns)):
+        campaign = places.new(kind, table, "y", id="name", **QUICK)
+        asked = campaign.ask(4)
+        batches.append(asked.ids.tolist())
+        filled = frame.filter(polars.col("name").is_in(asked.ids.tolist())).select("name").with_columns(y=1.5)
+        told = campaign.tell(filled.lazy() if table is not frame else filled.to_arrow())
+        assert sorted(told.ids.tolist()) == sorted(asked.ids.tolist())
+    assert all(batch == batches[0] for batch in batches)
+
+
+def test_what_is_printed(places):
+    """Whatever is printed fits a screen, and says in a notebook what it says there."""
+    rows, labels = waves(60)
+    campaign = places.new("file", {"name": ["<b>"] + [f"s{i}" for i in range(1, 60)], "x": rows[:, 0], "z": rows[:, 1]}, ["u", "v"], id="name", **QUICK)
+    asked = campaign.ask(12, replicates=2, plate="8x12")
+    campaign.tell({i: {"u": labels[k], "v": labels[k] ** 2} for k, i in enumerate(campaign.ask(30).ids)})
+    for one, says in ((asked, f"{len(asked)} rows to label, of ask 1"), (campaign.status(), "30 labelled"), (campaign.predict(), "from 30 labelled ones")):
+        text, page = repr(one), one._repr_html_()
+        assert says in text and says in page
+        assert all(len(line) < 80 for line in text.splitlines()) and len(text.splitlines()) < 20
+        assert "<b>s" not in page and "<script" not in page
+        ElementTree.fromstring(page)
+    assert "well" in repr(asked).splitlines()[1]
+
+
+def everything(places, kind, columns, library):
+    """A campaign with rows of every kind, its frame, its exports and its audit."""
+    columns = {**columns, "note": [f"n{i}" for i in range(len(columns["name"]))], "status": ["ok"] * len(columns["name"])}
+    with places.new(kind, columns, "y", id="name", **QUICK) as campaign:
+        asked = campaign.ask(3, audit=0)
+        campaign.tell({asked.ids[0]: 0.25, "s001": 1000.0})
+        campaign.fail(asked.ids[1])
+    frame = campaign.to_frame(library)
+    seen = {name: list(frame[name]) for name in frame.columns}
+    files = {}
+    for name in ("t.csv", "t.xlsx", "t.parquet"):
+        path = places.folder / f"{kind}-{name}"
+        campaign.export(path)
+        files[name] = path
+    return campaign, asked, frame, seen, files
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frame_of_a_campaign(places, columns, library):
+    """All rows with their inputs, labels, states, who and when, the same from a file and from a service."""
+    module = pytest.importorskip(library)
+    seen = {}
+    for kind in KINDS:
+        before = datetime.now(timezone.utc).replace(microsecond=0)
+        campaign, asked, frame, values, _ = everything(places, kind, columns, library)
+        assert isinstance(frame, module.DataFrame)
+        assert list(frame.columns) == ["name", *campaign.status().inputs, "status_", "y", "measured_", "person", "time"]
+        at = {name: i for i, name in enumerate(values["name"])}
+        told, failed, out = (at[i] for i in asked.ids)
+        state = values["status_"]
+        assert (state[told], state[failed], state[out], state[at["s001"]], state[0]) == ("labelled", "failed", "asked", "waiting", "labelled")
+        assert values["y"][told] == 0.25 and np.isnan(values["y"][at["s001"]]) and values["y"][0] == columns["y"][0]
+        assert values["note"][2] == "n2" and values["status"][0] == "ok" and values["pressure"][8] == columns["pressure"][8]
+        assert all(nextbatch._tables.is_missing(missing) for missing in (values["material"][11], values["pressure"][7], values["person"][failed]))
+        who = "ada" if kind == "file" else campaign.history()[-1].person
+        assert values["person"][told] == values["person"][out] == values["person"][at["s001"]] == values["person"][0] == who
+        assert before <= values["time"][told] <= datetime.now(timezone.utc)
+        assert values["measured_"][told] == 1 and np.asarray(values["measured_"]).dtype.kind == "i"
+        status = campaign.status()
+        assert sum(s == "labelled" for s in state) == status.labelled and sum(s == "open" for s in state) == status.open
+        seen[kind] = {k: str(v) for k, v in values.items() if k not in ("person", "time")}
+    assert seen["file"] == seen["service"]
+
+
+def test_export_is_that_of_the_command_line(places, columns, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    campaign, _, _, _, files = everything(places, "file", columns, "pandas")
+    for name, file in files.items():
+        subprocess.run([_binary.path(), "campaign", "export", f"{tmp_path}/{campaign.name}.db", str(tmp_path / name), "--quiet"], check=True)
+        assert (tmp_path / name).read_bytes() == file.read_bytes()
+    served, _, _, _, others = everything(places, "service", columns, "pandas")
+    assert others["t.csv"].read_bytes() == files["t.csv"].read_bytes()
+    again = pandas.read_csv(files["t.csv"], dtype={"note": str})
+    assert list(again.columns) == ["name", *campaign.status().inputs, "y"] and len(again) == len(columns["name"])
+    campaign.export(tmp_path / "all.zip")
+    subprocess.run([_binary.path(), "campaign", "import", str(tmp_path / "again.db"), str(tmp_path / "all.zip"), "--quiet"], check=True)
+    assert [e.detail for e in Campaign(tmp_path / "again.db").history()] == [e.detail for e in campaign.history()]
+    with pytest.raises(nextbatch.RequestError, match="hands out no archives"):
+        served.export(tmp_path / "all.zip")
+    for one in (campaign, served):
+        with pytest.raises(nextbatch.DataError, match="the extension is .doc"):
+            one.export(tmp_path / "t.doc")
+    with pytest.raises(nextbatch.RequestError, match="the campaign itself"):
+        campaign.export(tmp_path / f"{campaign.name}.db")
+
+
+def test_audit_of_a_campaign(places):
+    """The same findings from a file, from a service, and from the command line."""
+    rows, labels = waves()
+    labels[17] += 4
+    found = {}
+    for kind in KINDS:
+        campaign = places.new(kind, rows, "y", labels=labels, learner="gp")
+        audit = found[kind] = campaign.audit()
+        assert audit.labelled == 60 and audit.answers == {"y": "1 label of 60 looks wrong, with a p-value of at most 0.05."}
+        assert [f.id for f in audit.findings if f.suspect] == [17] and audit.findings[0].label == labels[17]
+        assert "looks wrong" in repr(audit) and all(len(line) < 80 for line in repr(audit).splitlines())
+        ElementTree.fromstring(audit._repr_html_())
+    assert found["file"] == found["service"]
+    store = next(places.folder.glob("*.db"))
+    done = subprocess.run([_binary.path(), "campaign", "audit", str(store), "--json", "--quiet"], check=True, capture_output=True, text=True)
+    printed = json.loads(done.stdout)
+    assert printed["answer"] == found["file"].answers["y"]
+    assert [(f["row"], f["label"], f["prediction"], f["low"], f["high"]) for f in printed["findings"]] == [
+        (f.id, f.label, f.prediction, f.low, f.high) for f in found["file"].findings
+    ]
+    with pytest.raises(nextbatch.NextbatchError, match="label"):
+        Campaign.new(places.folder / "empty.db", rows, "y").audit()

@@ -134,7 +134,7 @@ def test_regressor(lines, tmp_path):
     settings = {"learner": "trees", "random_state": 1}
     model = nextbatch.Regressor(**settings).fit(X, y)
     want = nextbatch.Regressor(**settings).fit(X, numbers)
-    assert model.model_ == want.model_
+    assert model.predict(X).tolist() == want.predict(X).tolist()
     path = written([list(known), *known.to_numpy().tolist()], tmp_path / "known.csv")
     rows = pandas.read_csv(path, sep=";", dtype=str).drop(columns="yield")
     assert model.predict(rows).tolist() == want.predict(X).tolist()
@@ -167,3 +167,19 @@ def test_campaign_equals_command_line(lines, tmp_path):
     frame = pandas.read_csv(path, sep=";", dtype=str)
     campaign = nextbatch.Campaign.new(tmp_path / "b.db", frame, "yield", id="name", seed=4, **QUICK)
     assert campaign.ask(8).ids.tolist() == command("campaign", "ask", str(tmp_path / "a.db"), "-n", "8")["ids"]
+
+
+def test_labels_below_a_limit():
+    frame = {"x": [i / 7 for i in range(30)], "z": [i % 4 for i in range(30)]}
+    x = np.column_stack([frame["x"], frame["z"]])
+    y = [f"{i / 3:.2f}" for i in range(20)] + [None] * 10
+    for mark in ("<LOD", "n.d.", "n.b."):
+        cells = [*y[:5], mark, *y[6:]]
+        with pytest.raises(nextbatch.DataError, match="give it: lod=0.5"):
+            nextbatch.select(frame, cells, n=2, learner="gp")
+        told = nextbatch.select(frame, cells, n=2, learner="gp", lod=1)
+        assert told.indices.tolist() == nextbatch.select(frame, [*y[:5], "<1", *y[6:]], n=2, learner="gp").indices.tolist()
+        with pytest.raises(nextbatch.DataError, match="lod"):
+            nextbatch.Regressor(learner="gp").fit(x[:20], cells[:20])
+        fitted = nextbatch.Regressor(learner="gp", lod={"y": 1}).fit(x[:20], cells[:20])
+        assert fitted.predict(x).shape == (30,)

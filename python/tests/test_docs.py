@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -52,6 +53,9 @@ def test_pages(page, number, code, tmp_path, monkeypatch):
     skip_without(code)
     monkeypatch.chdir(tmp_path)
     table(tmp_path / "table.csv")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nextbatch").symlink_to(_binary.path())
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     run(code, f"{page.name} {number}")
 
 
@@ -117,7 +121,7 @@ def public(name: str) -> Iterator[tuple[str, object]]:
 
 def test_everything_has_a_docstring():
     """What a user calls also has an example. What calls return has its attributes explained."""
-    returned = {"Added", "Asked", "Changed", "Event", "Predictions", "Status", "Told", "Waiting", "Wrong"}
+    returned = {"Added", "Asked", "Audit", "Changed", "Event", "Finding", "Predictions", "Status", "Told", "Waiting", "Wrong"}
     for name in nextbatch.__all__:
         try:
             assert getattr(nextbatch, name).__doc__, name

@@ -47,6 +47,7 @@ def test_a_blend(rng):
     gp, trees, _, network = model.candidates_
     assert gp["error"] < trees["error"] and "gp" in model.learner_ and "RMSE out of fold" in model.learner_
     assert network["weight"] > 0 or network["left"]
+    assert all((c["error"] is None) == bool(c["left"]) and c["error"] != 0 for c in model.candidates_)
     assert model.valid_rmse_.shape == (1,) and "cross-fitted" in model.intervals_ and model.estimators_ == {}
     mean, std, low, high = model.predict(X[200:], return_std=True, return_interval=True)
     assert ((low <= y[200:]) & (y[200:] <= high)).mean() > 0.75 and (std > 0).all()

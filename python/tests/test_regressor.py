@@ -207,3 +207,16 @@ def test_a_pickle_of_an_earlier_version(data):
     model.model_ = arrays[0].tobytes()
     del model._names, model._array, model._advised_folds
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5)
+
+
+def test_predictions_keep_to_the_range_of_the_labels(data):
+    x, y = data
+    for limits in ("0..0.5", (0, 0.5), ["0..0.5"]):
+        model = Regressor(learner="gp", random_state=0, range=limits).fit(x, np.clip(y, 0, 0.5))
+        for values in model.predict(x, return_interval=True):
+            assert values.min() >= 0
+            assert values.max() <= 0.5
+    with pytest.raises(nextbatch.DataError, match="outside the declared range 0..0.5"):
+        Regressor(range="0..0.5").fit(x, np.where(np.arange(len(y)) == 3, 2.0, np.clip(y, 0, 0.5)))
+    with pytest.raises(nextbatch.RequestError, match="range must be such as"):
+        Regressor(range=3).fit(x, y)

@@ -265,6 +265,8 @@ def test_html(columns):
     from xml.etree import ElementTree
 
     ElementTree.fromstring(page)
+    text = str(batch).splitlines()
+    assert len(text) == 13 and max(map(len, text)) < 80 and batch.ids[0] in text[2] and text[-1] == "2 more: to_frame() has all"
     assert [_html.number(v) for v in (3030.4, 0.123456, 1234567.8, 0, 12.5, -3e-7, np.nan)] == ["3,030", "0.1235", "1,234,568", "0", "12.5", "-3e-07", "–"]
     assert [_html.number(3819.956, width) for width in (0.137, 40.0)] == ["3,819.96", "3,820"]
 
@@ -295,3 +297,22 @@ def test_runs_replicates_and_wells():
         nextbatch.select(frame, y, n=7, method="random", id="name", replicates=2)
     with pytest.raises(nextbatch.RequestError, match='plate "96": write its rows and columns: 8x12'):
         nextbatch.select(frame, y, n=8, method="random", id="name", plate="96")
+
+
+def test_tables_of_other_libraries(columns):
+    """A table of pyarrow and a lazy frame of polars give the batch of the frame, whose picks have their columns."""
+    arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    frame = polars.DataFrame(columns, strict=False)
+    want = nextbatch.select(frame, "y", n=4, id="name", **QUICK)
+    for table in (frame.lazy(), frame.to_arrow(), arrow.RecordBatch.from_pydict(columns)):
+        batch = nextbatch.select(table, "y", n=4, id="name", **QUICK)
+        assert batch.ids.tolist() == want.ids.tolist() and list(batch.to_frame()["name"]) == want.ids.tolist()
+    known = frame.filter(polars.col("y").is_not_nan()).drop("name")
+    labels = known["y"].to_arrow()
+    rest = frame.filter(polars.col("y").is_nan()).drop("name", "y")
+    two = [nextbatch.select(X, y, pool, 4, **QUICK) for X, y, pool in ((known.drop("y"), known["y"], rest), (known.drop("y").to_arrow(), labels, rest.lazy()))]
+    assert two[0].indices.tolist() == two[1].indices.tolist()
+    pytest.importorskip("sklearn")
+    model = nextbatch.Regressor(learner="trees", random_state=1)
+    fitted = [model.fit(X, y).predict(pool).tolist() for X, y, pool in ((known.drop("y"), known["y"], rest), (known.drop("y").to_arrow(), labels, rest.lazy()))]
+    assert fitted[0] == fitted[1]

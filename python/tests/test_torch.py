@@ -79,8 +79,43 @@ def test_kernels_are_those_of_our_own_network(rng, tmp_path, kernel):
     run("fit", "t.csv", "--target", "y", "--out", "net.safetensors", "--hidden", "24,16", "--epochs", "20", "--folds", "0", "--learner", "network")
     run("gram", "t.csv", "--target", "y", "--model", "net.safetensors", "--method", f"maxdet-p:{kernel}", "--out", "k.npy")
     want = np.load(tmp_path / "k.npy")
-    f = features(own_network(tmp_path / "net.safetensors"), rows[30:], kernel, None)
+    f = features(own_network(tmp_path / "net.safetensors"), rows[30:], "gradient" if kernel == "grad" else "ll", None)
     np.testing.assert_allclose(f @ f.T, want, rtol=0, atol=2e-6 * np.abs(want).max())
+
+
+def test_gradient_is_grad_of_the_paper_s_parametrization(rng, tmp_path):
+    """The command line takes a network from elsewhere as one in the paper's parametrization: the gradient of that one is its grad."""
+    torch.manual_seed(4)
+    plain = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1))
+    (tmp_path / "net.safetensors").write_bytes(safetensors_of(plain.state_dict()))
+    layers = [{"op": "Linear", "name": "0"}, {"op": "ReLU"}, {"op": "Linear", "name": "2"}]
+    (tmp_path / "net.json").write_text(json.dumps({"weights": "net.safetensors", "inputs": 3, "layers": layers}))
+    rows = rng.normal(size=(12, 3)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    subprocess.run(
+        [_binary.path(), "gram", "--pool", "rows.npy", "--model", "net.json", "--method", "maxdet-p:grad", "--out", "k.npy"],
+        check=True, cwd=tmp_path, capture_output=True,
+    )  # fmt: skip
+    want, sigma = np.load(tmp_path / "k.npy"), 0.2
+    paper = [
+        NeuralTangentLayer(one.weight.detach().T * one.in_features**0.5 / sigma, one.bias.detach() / sigma, sigma, sigma) if isinstance(one, nn.Linear) else one
+        for one in plain
+    ]
+    np.testing.assert_allclose(nn.Sequential(*paper)(torch.tensor(rows)).detach(), plain(torch.tensor(rows)).detach(), rtol=1e-4, atol=1e-5)
+    same, other = (kernel_of(features(net, rows, "gradient", None)) for net in (nn.Sequential(*paper), plain))
+    np.testing.assert_allclose(same, want, rtol=0, atol=1e-5 * np.abs(want).max())
+    assert np.abs(other / other.max() - want / want.max()).max() > 0.01, "it says nothing"
+
+
+def safetensors_of(tensors):
+    """The bytes of a safetensors file."""
+    header, data = {}, b""
+    for name, tensor in tensors.items():
+        raw = tensor.detach().numpy().astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
 
 
 def mlp(dtype=torch.float64):
@@ -99,7 +134,7 @@ def kernel_of(f):
 
 def test_gradients_are_those_by_hand():
     model, rows = mlp(), torch.randn(9, 5, dtype=torch.float64)
-    for kernel, parameters in (("grad", list(model.parameters())), ("ll", list(model[-1].parameters()))):
+    for kernel, parameters in (("gradient", list(model.parameters())), ("ll", list(model[-1].parameters()))):
         want = by_hand(model, rows, parameters)
         got = features(model, rows, kernel, None, block=4)
         assert got.shape == tuple(want.shape)
@@ -127,7 +162,7 @@ def test_modules_of_every_kind():
     torch.manual_seed(1)
     model, rows = Mixed().double(), torch.randn(9, 5, dtype=torch.float64)
     model.train()
-    got = features(model, rows, "grad", None, block=4)
+    got = features(model, rows, "gradient", None, block=4)
     assert model.training and all(p.grad is None for p in model.parameters())
     model.eval()
     np.testing.assert_allclose(kernel_of(got), kernel_of(by_hand(model, rows, list(model.parameters()))), rtol=1e-9)
@@ -138,13 +173,13 @@ def test_modules_of_every_kind():
 def test_a_sketch_estimates_the_kernel():
     for model in (mlp(), Mixed().double().eval()):
         rows = torch.randn(12, 5, dtype=torch.float64)
-        exact = kernel_of(features(model, rows, "grad", None))
-        sketches = [kernel_of(features(model, rows, "grad", 32, seed=seed)) for seed in range(16)]
-        assert features(model, rows, "grad", 32).shape == (12, 32)
+        exact = kernel_of(features(model, rows, "gradient", None))
+        sketches = [kernel_of(features(model, rows, "gradient", 32, seed=seed)) for seed in range(16)]
+        assert features(model, rows, "gradient", 32).shape == (12, 32)
         errors = [np.abs(k - exact).max() / np.abs(exact).max() for k in (np.mean(sketches, 0), sketches[0])]
         assert errors[0] < 0.4 and 0 < errors[0] < errors[1]
-        np.testing.assert_array_equal(features(model, rows, "grad", 32, seed=3), features(model, rows, "grad", 32, seed=3))
-        np.testing.assert_allclose(features(model, rows, "grad", 32)[:7], features(model, rows[:7], "grad", 32), atol=1e-9)
+        np.testing.assert_array_equal(features(model, rows, "gradient", 32, seed=3), features(model, rows, "gradient", 32, seed=3))
+        np.testing.assert_allclose(features(model, rows, "gradient", 32)[:7], features(model, rows[:7], "gradient", 32), atol=1e-9)
 
 
 def test_narrow_features_stay_as_they_are():
@@ -157,6 +192,8 @@ def test_narrow_features_stay_as_they_are():
 
 
 def test_bad_input():
+    with pytest.raises(nextbatch.RequestError, match="not 'grad', which the command line has for networks in the paper's parametrization"):
+        features(mlp(), torch.randn(9, 5), "grad")
     with pytest.raises(nextbatch.RequestError, match="not 'ntk'"):
         features(mlp(), torch.randn(9, 5), "ntk")
     with pytest.raises(nextbatch.RequestError, match="not one number per row"):

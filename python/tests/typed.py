@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+import nextbatch
 from nextbatch import Regressor
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     assert_type(model.predict([[1.0]], return_interval=True), tuple[Floats, Floats, Floats])
     assert_type(model.predict([[1.0]], True, 0.9), tuple[Floats, Floats, Floats, Floats])
     assert_type(model.predict([[1.0]], False, 0.9), tuple[Floats, Floats, Floats])
+
+    nextbatch.select([[1.0]], [1.0], learner="gp", missing="drop", censored="limit", max_memory="8GiB")
+    nextbatch.select([[1.0]], [1.0], learner="forest")  # type: ignore[arg-type]
+    Regressor(missing="guess", censored="keep")  # type: ignore[arg-type]
+    nextbatch.Campaign.new("c.db", [[1.0]], "y", learner="boosting")  # type: ignore[arg-type]
 
     def either(wanted: bool) -> None:
         assert_type(model.predict([[1.0]], return_std=wanted), Floats | tuple[Floats, ...])

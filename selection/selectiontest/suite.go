@@ -51,7 +51,8 @@ func (s Suite[T]) Run(t *testing.T) {
 var modes = []selection.Mode{selection.P, selection.TP}
 
 // problems calls f for every case, mode and kind of kernel.
-func (s Suite[T]) problems(cases []Case, f func(name string, p selection.Problem[float64], k func(x, y []float64) float64)) {
+func (s Suite[T]) problems(cases []Case, f func(name string, p selection.Problem[float64],
+	k func(x, y []float64) float64)) {
 	for _, c := range cases {
 		for _, mode := range modes {
 			p := c.Problem
@@ -223,7 +224,8 @@ func (s Suite[T]) mustSelect(t *testing.T, name string, p selection.Problem[floa
 	return s.mustSelectOn(t.Context(), t, name, p)
 }
 
-func (s Suite[T]) mustSelectOn(ctx context.Context, t *testing.T, name string, p selection.Problem[float64]) *selection.Result {
+func (s Suite[T]) mustSelectOn(ctx context.Context, t *testing.T, name string,
+	p selection.Problem[float64]) *selection.Result {
 	t.Helper()
 	if s.On != nil {
 		ctx = s.On(ctx)

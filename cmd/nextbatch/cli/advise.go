@@ -13,14 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -56,7 +56,8 @@ func newAdvise() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &advising{adviseFlags: *a, run: newRun(cmd, a.quiet), path: args[0]}
-			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory,
+				read: r.read, compute: r.compute})
 		},
 		Long: `Answers two questions. Which model suits the labels? --learner auto cross-fits a
 Gaussian process, trees and networks, and blends them by their errors on rows that
@@ -85,7 +86,9 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	a.columns.registerTarget(c)
 	a.columns.registerWeights(c)
 	registerLearner(f, &a.learner)
-	f.StringArrayVar(&a.methods, "method", nil, fmt.Sprintf("a method to try; repeatable (default: that of the learner; with --learner network, %s)", benchmark.AdviseSpecs(learner.NetworkAlone, 0)))
+	f.StringArrayVar(&a.methods, "method", nil,
+		fmt.Sprintf("a method to try; repeatable (default: that of the learner; with --learner network, %s)",
+			benchmark.AdviseSpecs(learner.NetworkAlone, 0)))
 	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method requests")
 	f.IntVar(&a.repeats, "repeats", benchmark.AdviseRepeats, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
@@ -100,7 +103,8 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 
 func (a *advising) compute(ctx context.Context) (*answer, error) {
 	q, rows := a.question, a.rows
-	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets, Rows: rows.TrainRows, Encoder: rows.Encoder}
+	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets,
+		Rows: rows.TrainRows, Encoder: rows.Encoder}
 	q.Unlabelled, q.Fitting = rows.Pool, a.progress.fitting()
 	a.progress.sayDevice(ctx, a.learner)
 	if err := a.progress.foretell(ctx, "the replay", q.Forecast); err != nil {
@@ -112,7 +116,9 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 			troubled++
 			first = cmp.Or(first, fmt.Sprintf("%s with %s: %s", r.Spec, words.Count(r.Labels, "label", "labels"), warnings[0]))
 		}
-		a.progress.step("replay", done, of, a.marked(fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE), r.Spec))
+		a.progress.step("replay", done, of,
+			a.marked(fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec,
+				r.Split+1, r.Labels, r.Test.RMSE), r.Spec))
 	}
 	advice, err := q.Advise(ctx)
 	a.progress.done()
@@ -128,7 +134,8 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 		}
 	}
 	if troubled > 0 {
-		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled, len(advice.Results), first))
+		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled,
+			len(advice.Results), first))
 	}
 	if pool := rows.Pool.Rows; pool > 0 && advice.Batch > pool {
 		advice.Batch, advice.BatchBy = pool, "as many rows as there are candidates"
@@ -211,7 +218,8 @@ func (a *advising) admit(table *dataset.Table, z forecast.Sizes, texts []string)
 		fit, _ := learner.Memory(a.learner, config, z.Inputs, z.Train)
 		need += footprint.Resident(fit)
 	}
-	return a.columns.memory.admit("the replay", need, "narrower layers (--hidden)", "methods with a smaller sketch", "fewer labelled rows")
+	return a.columns.memory.admit("the replay", need, "narrower layers (--hidden)",
+		"methods with a smaller sketch", "fewer labelled rows")
 }
 
 // adviseResult is what advise prints as JSON.
@@ -219,7 +227,8 @@ type adviseResult struct {
 	Verdict string `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
 	Answer  string `json:"answer"`  // the verdict in a sentence
 	Because string `json:"because"`
-	More    int    `json:"more_labels"`  // that would probably settle it; 0 if the verdict stands, or if too many to estimate
+	// that would probably settle it; 0 if the verdict stands, or if too many to estimate
+	More    int    `json:"more_labels"`
 	Repeats int    `json:"more_repeats"` // that would probably settle it without another label; 0 if none would
 	Spec    string `json:"spec"`         // the method to use
 	Batch   int    `json:"batch"`        // 0: any
@@ -232,14 +241,15 @@ type adviseResult struct {
 	Labelled   int                 `json:"labelled"`
 	Pool       int                 `json:"pool"`
 	Ratio      number              `json:"rmse_mae_ratio"`
-	Expected   number              `json:"expected_improvement"`                // in sample efficiency, by the paper's data sets
-	Fall       *campaign.Interval  `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
-	Methods    []adviseMethod      `json:"methods"`
-	Replay     *replayEntry        `json:"replay,omitempty"`
-	Seed       uint64              `json:"seed"`
-	Warnings   []string            `json:"warnings"`
-	Seconds    float64             `json:"seconds"`
-	Version    string              `json:"version"`
+	// in sample efficiency, by the paper's data sets
+	Expected number             `json:"expected_improvement"`
+	Fall     *campaign.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
+	Methods  []adviseMethod     `json:"methods"`
+	Replay   *replayEntry       `json:"replay,omitempty"`
+	Seed     uint64             `json:"seed"`
+	Warnings []string           `json:"warnings"`
+	Seconds  float64            `json:"seconds"`
+	Version  string             `json:"version"`
 }
 
 // adviseTarget is the model that suits the labels of one of several targets.
@@ -254,7 +264,8 @@ type adviseMethod struct {
 	Spec       string            `json:"spec"`
 	Reduction  campaign.Interval `json:"log_rmse_reduction"` // mean over the rounds after the start
 	ErrorRatio campaign.Interval `json:"error_ratio"`        // the same as error of the method / error of random
-	Labels     campaign.Interval `json:"labels_to_reach"`    // the final error of random; null beyond the range of the replay
+	// the final error of random; null beyond the range of the replay
+	Labels campaign.Interval `json:"labels_to_reach"`
 }
 
 // replayEntry holds the division of the labelled rows, and the learning curves.
@@ -269,10 +280,12 @@ type replayEntry struct {
 
 func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) adviseResult {
 	r := adviseResult{
-		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More, Repeats: advice.Repeats,
-		Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
+		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More,
+		Repeats: advice.Repeats,
+		Spec:    advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
 		Ratio: number(advice.Variation.Ratio), Expected: number(advice.Variation.Expected),
-		Methods: []adviseMethod{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version,
+		Methods: []adviseMethod{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...),
+		Version: thisBuild().Version,
 	}
 	for i, m := range advice.Chosen {
 		if i == 0 {
@@ -289,10 +302,13 @@ func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) a
 	fall := campaign.Interval(c.Fall)
 	r.Fall = &fall
 	for _, g := range c.Methods {
-		ratio := campaign.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High), High: math.Exp(-g.Reduction.Low)}
-		r.Methods = append(r.Methods, adviseMethod{g.Spec, campaign.Interval(g.Reduction), ratio, campaign.Interval(g.Labels)})
+		ratio := campaign.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High),
+			High: math.Exp(-g.Reduction.Low)}
+		r.Methods = append(r.Methods, adviseMethod{g.Spec, campaign.Interval(g.Reduction), ratio,
+			campaign.Interval(g.Labels)})
 	}
-	r.Replay = &replayEntry{number(c.Confidence), advice.Sizes.Test, advice.Sizes.Valid, c.Splits, c.Labels, map[string][]number{}}
+	r.Replay = &replayEntry{number(c.Confidence), advice.Sizes.Test, advice.Sizes.Valid, c.Splits,
+		c.Labels, map[string][]number{}}
 	for _, round := range advice.Results {
 		curve := r.Replay.LogRMSE[round.Spec]
 		if curve == nil {
@@ -364,9 +380,12 @@ func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 		return []*report.Table{facts}
 	}
 	v, last := a.Variation, len(c.Labels)-1
-	add("RMSE/MAE", fmt.Sprintf("%.2f, of random selection with %d labels, on %d held-out rows", v.Ratio, v.Labels, a.Sizes.Test))
+	add("RMSE/MAE", fmt.Sprintf("%.2f, of random selection with %d labels, on %d held-out rows", v.Ratio,
+		v.Labels, a.Sizes.Test))
 	add("expected", expectedText(v.Expected))
-	add("replay", fmt.Sprintf("from %d to %d labels in %d rounds, on %d splits of the %d labelled rows, errors on %d rows each", c.Labels[0], c.Labels[last], last, c.Splits, a.Sizes.Rows, a.Sizes.Test))
+	add("replay",
+		fmt.Sprintf("from %d to %d labels in %d rounds, on %d splits of the %d labelled rows, errors on %d rows each",
+			c.Labels[0], c.Labels[last], last, c.Splits, a.Sizes.Rows, a.Sizes.Test))
 	add("more labels", c.FallText())
 	return []*report.Table{facts, gainsTable(c), errorsTable(a, r)}
 }
@@ -377,7 +396,8 @@ func expectedText(improvement float64) string {
 	if math.Abs(improvement) < 0.05 {
 		speed = "as fast"
 	}
-	return "on data sets of the paper with such a ratio, the logarithm of the error falls " + speed + " as with random rows"
+	return "on data sets of the paper with such a ratio, the logarithm of the error falls " +
+		speed + " as with random rows"
 }
 
 func batchText(r adviseResult) string {
@@ -396,15 +416,17 @@ func gainsTable(c *benchmark.Comparison) *report.Table {
 		Columns: []report.Column{{Head: "method"}, {Head: "error"}, {Head: "labels to reach the final error of random"}},
 	}
 	for _, g := range c.Methods {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(g.Spec), report.Text(benchmark.ReductionText(g.Reduction, c.Confidence)), report.Text(c.LabelsText(g))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(g.Spec),
+			report.Text(benchmark.ReductionText(g.Reduction, c.Confidence)), report.Text(c.LabelsText(g))}})
 	}
 	return t
 }
 
 func errorsTable(a *benchmark.Advice, r adviseResult) *report.Table {
 	t := &report.Table{
-		Title:   "RMSE by labels",
-		Note:    fmt.Sprintf("On held-out rows, in units of the labels' deviation; geometric means over %d splits.", a.Comparison.Splits),
+		Title: "RMSE by labels",
+		Note: fmt.Sprintf("On held-out rows, in units of the labels' deviation; geometric means over %d splits.",
+			a.Comparison.Splits),
 		Columns: []report.Column{{Head: "method"}},
 	}
 	for _, n := range a.Comparison.Labels {
@@ -431,7 +453,8 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 }
 
 func (a *advising) advicePage(advice *benchmark.Advice, r adviseResult) *report.Page {
-	page := &report.Page{Title: "Is active learning worth it for " + a.path + "?", Intro: a.sentences(advice, r), Warnings: r.Warnings}
+	page := &report.Page{Title: "Is active learning worth it for " + a.path + "?",
+		Intro: a.sentences(advice, r), Warnings: r.Warnings}
 	tables := a.tables(advice, r)
 	reasons := report.Section{Title: "Why", Tables: tables[:1]}
 	if advice.Comparison != nil {

@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/audit"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/audit"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
@@ -58,7 +58,8 @@ func newAudit() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &auditing{auditFlags: *a, run: newRun(cmd, a.quiet), path: args[0]}
-			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory,
+				read: r.read, compute: r.compute})
 		},
 		Long: `Predicts every labelled row by models that were fitted to other rows, and lists
 the labels that disagree most with their predictions, in units of the error that is
@@ -75,6 +76,7 @@ A label on this list may be right: the row may be unlike all others. Measure it
 again before you change it.`,
 	}
 	a.columns.registerTarget(c)
+	registerRange(c.Flags(), &a.columns.Ranges)
 	registerLearner(c.Flags(), &a.learner)
 	a.register(c)
 	registerQuiet(c, &a.quiet)
@@ -87,7 +89,8 @@ again before you change it.`,
 // register registers the flags that audits of tables and of campaigns have.
 func (a *auditFlags) register(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&a.folds, "folds", 0, fmt.Sprintf("parts that the rows are divided into; each is predicted from the others (default %d, and %d for a network alone)", learner.DefaultFolds, audit.DefaultFolds))
+	f.IntVar(&a.folds, "folds", 0,
+		fmt.Sprintf("parts that the rows are divided into; each is predicted from the others (default %d, and %d for a network alone)", learner.DefaultFolds, audit.DefaultFolds))
 	f.IntVar(&a.repeats, "repeats", audit.DefaultRepeats, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
 	f.Float64Var(&a.level, "level", 0.05, "p-value up to which a label is called suspect")
@@ -98,13 +101,17 @@ func (a *auditFlags) register(c *cobra.Command) {
 }
 
 func (a *auditing) compute(ctx context.Context) (*answer, error) {
-	o := audit.Options{Learner: a.learner, Network: network.Options{Config: a.config, Columns: &a.rows.Encoder, Targets: a.rows.Targets}, Folds: a.folds, Repeats: a.repeats}
+	o := audit.Options{Learner: a.learner, Ranges: a.rows.Ranges,
+		Network: network.Options{Config: a.config, Columns: &a.rows.Encoder, Targets: a.rows.Targets},
+		Folds:   a.folds, Repeats: a.repeats}
 	a.progress.sayDevice(ctx, a.learner)
-	if err := a.progress.foretell(ctx, "the audit", func(ctx context.Context) (float64, error) { return audit.Forecast(ctx, nextbatch.Sample(a.rows), o) }); err != nil {
+	if err := a.progress.foretell(ctx, "the audit", func(ctx context.Context) (least, most float64, err error) {
+		return audit.Forecast(ctx, fitted.Sample(a.rows), o)
+	}); err != nil {
 		return nil, err
 	}
 	a.watch(&o)
-	reports, err := audit.Labels(ctx, nextbatch.Sample(a.rows), o)
+	reports, err := audit.Labels(ctx, fitted.Sample(a.rows), o)
 	a.progress.done()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -148,7 +155,10 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 	if a.out != "" {
 		found.save = append(found.save, func() error { return a.write(result) })
 	}
-	found.savePage(a.page, a.progress, func() (*report.Page, error) { return auditPage(a.path, a.rows.Targets, reports, result, a.names), nil })
+	found.savePage(a.page, a.progress, func() (*report.Page, error) {
+		return auditPage(a.path, a.rows.Targets, reports,
+			result, a.names), nil
+	})
 	if a.json {
 		found.json = result
 	}
@@ -157,7 +167,7 @@ func (a *auditing) answer(reports []*audit.Report, result auditResult) *answer {
 			return err
 		}
 		for _, one := range result.each() {
-			fmt.Fprintln(out, one.marked(one.Answer, one.Target))
+			fmt.Fprintln(out, one.answer())
 			if one.Learner != "" {
 				fmt.Fprintf(out, "learner  %s\n", one.marked(one.Learner))
 			}
@@ -252,9 +262,11 @@ func (a *auditing) checkFiles(read flagged) error {
 func (a *auditing) read(ctx context.Context) error {
 	table, rows, err := a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
 		if a.learner.Blends() {
-			return a.columns.memory.admit("fitting a model", blendNeed(table, z, a.learner, a.config, 1), "--learner trees", "fewer rows")
+			return a.columns.memory.admit("fitting a model", blendNeed(table, z, a.learner, a.config, 1),
+				"--learner trees", "fewer rows")
 		}
-		return a.columns.memory.admit("training a network", trainingNeed(table, z, a.config, 1, 0), "narrower layers (--hidden)", "fewer rows")
+		return a.columns.memory.admit("training a network", trainingNeed(table, z, a.config, 1, 0),
+			"narrower layers (--hidden)", "fewer rows")
 	})
 	if err != nil {
 		return err
@@ -274,8 +286,9 @@ func (a *auditing) read(ctx context.Context) error {
 
 // auditResult is what audit prints as JSON.
 type auditResult struct {
-	Target   string        `json:"target,omitempty"`  // of several
-	Targets  []auditResult `json:"targets,omitempty"` // with several, the results of each; the others here are those of the first
+	Target string `json:"target,omitempty"` // of several
+	// with several, the results of each; the others here are those of the first
+	Targets  []auditResult `json:"targets,omitempty"`
 	Answer   string        `json:"answer"`
 	Labels   int           `json:"labels"`   // that were examined
 	Suspects int           `json:"suspects"` // with a p-value of at most level
@@ -286,11 +299,12 @@ type auditResult struct {
 	Learner    string              `json:"learner,omitempty"`
 	Candidates []learner.Candidate `json:"candidates,omitempty"`
 	Found      []auditFinding      `json:"findings"`
-	Waiting    []campaign.Waiting  `json:"waiting,omitempty"` // labels of a campaign that wait for a second look, and were not examined
-	Seed       uint64              `json:"seed"`
-	Warnings   []string            `json:"warnings"`
-	Seconds    float64             `json:"seconds"`
-	Version    string              `json:"version"`
+	// labels of a campaign that wait for a second look, and were not examined
+	Waiting  []campaign.Waiting `json:"waiting,omitempty"`
+	Seed     uint64             `json:"seed"`
+	Warnings []string           `json:"warnings"`
+	Seconds  float64            `json:"seconds"`
+	Version  string             `json:"version"`
 
 	decimal byte // mark of the table; 0 means a point
 }
@@ -298,6 +312,15 @@ type auditResult struct {
 // marked writes the numbers of a sentence as the table does; names in it stay.
 func (r auditResult) marked(text string, names ...string) string {
 	return words.MarkedIn(text, r.decimal, names...)
+}
+
+// answer is the sentence with its numbers as the table writes them.
+func (r auditResult) answer() string {
+	names := []string{r.Target}
+	for _, f := range r.Found {
+		names = append(names, f.ID)
+	}
+	return r.marked(r.Answer, names...)
 }
 
 type auditFinding struct {
@@ -312,34 +335,40 @@ type auditFinding struct {
 }
 
 func (a *auditing) result(r *audit.Report) auditResult {
-	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut, Learner: r.Learner, Candidates: r.Candidates,
-		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Seconds: a.seconds(), Version: thisBuild().Version, decimal: a.style.Decimal}
+	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE),
+		LeftOut: r.LeftOut, Learner: r.Learner, Candidates: r.Candidates,
+		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Seconds: a.seconds(),
+		Version: thisBuild().Version, decimal: a.style.Decimal}
 	shownFindings := r.Findings
 	if a.most > 0 {
 		shownFindings = r.Findings[:min(max(a.most, result.Suspects), len(r.Findings))]
 	}
 	for _, f := range shownFindings {
-		result.Found = append(result.Found, auditFinding{a.names[f.Row], a.places[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
+		result.Found = append(result.Found, auditFinding{a.names[f.Row], a.places[f.Row], number(f.Label),
+			number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
 	}
-	result.Answer = r.Answer(a.level)
+	result.Answer = r.Answer(a.level, func(row int) string { return a.names[row] })
 	return result
 }
 
 // table holds the labels that disagree most, for a file.
 func (a *auditing) table(r auditResult) (*dataset.Table, error) {
 	row, label, prediction := dataset.NewNumeric("row"), dataset.NewNumeric("label"), dataset.NewNumeric("prediction")
-	low, high, score, p := dataset.NewNumeric("low"), dataset.NewNumeric("high"), dataset.NewNumeric("score"), dataset.NewNumeric("p")
+	low, high, score, p := dataset.NewNumeric("low"), dataset.NewNumeric("high"), dataset.NewNumeric("score"),
+		dataset.NewNumeric("p")
 	columns := []dataset.Column{row, label, prediction, low, high, score, p}
 	taken := map[string]bool{}
 	for _, c := range columns {
 		taken[c.Name()] = true
 	}
-	ids, targets := dataset.NewText(ownName(a.columns.id, taken)), dataset.NewText(ownName("target", map[string]bool{a.columns.id: true}))
+	ids, targets := dataset.NewText(ownName(a.columns.id, taken)),
+		dataset.NewText(ownName("target", map[string]bool{a.columns.id: true}))
 	for _, one := range r.each() {
 		for _, f := range one.Found {
 			ids.Append([]byte(f.ID))
 			targets.Append([]byte(one.Target))
-			for column, v := range map[*dataset.Numeric]number{row: number(f.Row), label: f.Label, prediction: f.Prediction, low: f.Low, high: f.High, score: f.Score, p: f.P} {
+			for column, v := range map[*dataset.Numeric]number{row: number(f.Row), label: f.Label, prediction: f.Prediction,
+				low: f.Low, high: f.High, score: f.Score, p: f.P} {
 				column.Append(float64(v))
 			}
 		}
@@ -368,14 +397,18 @@ func (r auditResult) judges() string {
 func auditTable(r auditResult) *report.Table {
 	t := &report.Table{
 		Title: "Labels that disagree most",
-		Note: r.marked("Predictions are those of " + r.judges() + " that have not seen the row; the interval holds a right label with a probability of 95 %. " +
+		Note: r.marked("Predictions are those of " + r.judges() +
+			" that have not seen the row; the interval holds a right label with a probability of 95 %. " +
 			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels; it is shown where it is at most 0.1. " +
 			"A larger one does not mean that the label is right, only that its error is not unusual among so many."),
-		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"}, {Head: "score"}, {Head: "p"}},
+		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"},
+			{Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), report.Measured(float64(f.Label)).Marked(r.decimal),
-			report.Text(r.marked(words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High)))), report.Number(float64(f.Score), 1).Marked(r.decimal), report.Text(r.marked(pText(float64(f.P))))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID),
+			report.Measured(float64(f.Label)).Marked(r.decimal),
+			report.Text(r.marked(words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High)))),
+			report.Number(float64(f.Score), 1).Marked(r.decimal), report.Text(r.marked(pText(float64(f.P))))}})
 	}
 	return t
 }
@@ -387,10 +420,11 @@ func pText(p float64) string {
 	return fmt.Sprintf("%.2g", p)
 }
 
-func auditPage(path string, targets []string, reports []*audit.Report, result auditResult, names []string) *report.Page {
+func auditPage(path string, targets []string, reports []*audit.Report, result auditResult,
+	names []string) *report.Page {
 	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings}
 	for k, one := range result.each() {
-		page.Intro = append(page.Intro, one.marked(one.Answer, one.Target),
+		page.Intro = append(page.Intro, one.answer(),
 			one.marked(fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), targets[k], one.judges(), words.Number(float64(one.RMSE))), targets[k]))
 		if one.Learner != "" {
 			page.Intro = append(page.Intro, "Learner: "+one.marked(one.Learner)+".")
@@ -409,7 +443,8 @@ func auditPage(path string, targets []string, reports []*audit.Report, result au
 			report.Section{Title: title, Tables: []*report.Table{table}},
 			report.Section{Title: "Labels and predictions" + of, Figures: []*report.Figure{figure}})
 	}
-	page.Intro = append(page.Intro, "A label on this list may be right: the row may be unlike all others. Measure it again before you change it.")
+	page.Intro = append(page.Intro,
+		"A label on this list may be right: the row may be unlike all others. Measure it again before you change it.")
 	return page
 }
 
@@ -424,10 +459,13 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		if i < result.Suspects {
 			mark.Name = "suspect labels"
 		}
-		mark.Tip = fmt.Sprintf("%s: label %s, prediction %s, p-value %s", names[f.Row], result.marked(words.Number(f.Label)), result.marked(words.Number(f.Prediction)), result.marked(pText(f.P)))
+		mark.Tip = fmt.Sprintf("%s: label %s, prediction %s, p-value %s", names[f.Row], result.marked(words.Number(f.Label)),
+			result.marked(words.Number(f.Prediction)), result.marked(pText(f.P)))
 		panel.Marks = append(panel.Marks, mark)
 	}
-	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
+	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high},
+		Y: []float64{low, high}, Reference: true}}
 	return &report.Figure{Name: "audit", Decimal: result.decimal, Panels: []report.Panel{panel},
-		Note: result.marked(fmt.Sprintf("All %s labels; suspects have a p-value of at most %v.", words.Whole(result.Labels), result.Level))}
+		Note: result.marked(fmt.Sprintf("All %s labels; suspects have a p-value of at most %v.",
+			words.Whole(result.Labels), result.Level))}
 }

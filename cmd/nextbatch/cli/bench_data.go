@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -32,7 +32,8 @@ func (b *benchRun) inspect(ctx context.Context, names []string) error {
 		}
 		// Problems with the files are reported when they are loaded.
 		if state, _ := set.State(b.data); set.IsStandIn(state.Raw) {
-			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s%s; its errors cannot be compared with the paper's", name, state.Raw, standIn))
+			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s%s; its errors cannot be compared with the paper's",
+				name, state.Raw, standIn))
 		}
 	}
 	return b.readOwn(ctx)
@@ -58,9 +59,11 @@ func (b *benchRun) feasible(s benchmark.Settings, runs []benchmark.Run) (list []
 		case most >= r.Rounds:
 			list = append(list, r)
 		case most < 1:
-			warn(fmt.Sprintf("%s has %s, too few for a batch of %d; its runs are left out", r.DataSet, words.Count(rows, "row", "rows"), r.BatchSize))
+			warn(fmt.Sprintf("%s has %s, too few for a batch of %d; its runs are left out", r.DataSet,
+				words.Count(rows, "row", "rows"), r.BatchSize))
 		default:
-			warn(fmt.Sprintf("%s has %s, enough for %s of %d, not %d", r.DataSet, words.Count(rows, "row", "rows"), words.Count(most, "batch", "batches"), r.BatchSize, r.Rounds))
+			warn(fmt.Sprintf("%s has %s, enough for %s of %d, not %d", r.DataSet, words.Count(rows, "row", "rows"),
+				words.Count(most, "batch", "batches"), r.BatchSize, r.Rounds))
 			r.Rounds = most
 			list = append(list, r)
 		}
@@ -134,7 +137,8 @@ func (b *benchRun) admitJobs(c network.Config, kinds []kindOfRun, runs int) erro
 			need += int64(jobs) * blend
 		}
 		what := fmt.Sprintf("%s on %s, %s at the same time,", k.run.Spec, k.run.DataSet, words.Count(jobs, "run", "runs"))
-		if err := b.columns.memory.admit(what, need, "fewer runs at the same time (--jobs)", "a smaller sketch", "narrower layers (--hidden)"); err != nil {
+		if err := b.columns.memory.admit(what, need, "fewer runs at the same time (--jobs)", "a smaller sketch",
+			"narrower layers (--hidden)"); err != nil {
 			return err
 		}
 	}
@@ -223,7 +227,8 @@ func (b *benchRun) incomplete(path string, t *dataset.Table, targets []string) e
 		}
 	}
 	if left.rows > 0 {
-		text := fmt.Sprintf("%s: %s a value of %s", path, words.Count(left.rows, "row lacks", "rows lack"), strings.Join(left.columns, ", "))
+		text := fmt.Sprintf("%s: %s a value of %s", path, words.Count(left.rows, "row lacks", "rows lack"),
+			strings.Join(left.columns, ", "))
 		if b.columns.missing == "refuse" {
 			return dataError{errorf("%s; fill it in, or give --missing drop", text)}
 		}
@@ -231,7 +236,8 @@ func (b *benchRun) incomplete(path string, t *dataset.Table, targets []string) e
 	}
 	if some.rows > 0 {
 		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s some of the labels, of %s, and %s for the others", path,
-			words.Count(some.rows, "row lacks", "rows lack"), strings.Join(some.columns, ", "), map[bool]string{true: "counts", false: "count"}[some.rows == 1]))
+			words.Count(some.rows, "row lacks", "rows lack"), strings.Join(some.columns, ", "),
+			map[bool]string{true: "counts", false: "count"}[some.rows == 1]))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
 )
 
 // FuzzGrid reads any text as a grid: the result is a grid or an error, never a
@@ -70,8 +70,10 @@ func FuzzDamagedResults(f *testing.F) {
 // FuzzHostileResults fills a results file with arbitrary names and numbers.
 func FuzzHostileResults(f *testing.F) {
 	f.Add("fried", "relu", "random", int64(256), int64(2), int64(0), 1.0, 0.5, []byte{1, 0, 0, 0}, "[]")
-	f.Add("../../../set", "../../../pwn", "../x:y>z", int64(1), int64(1), int64(9), math.Inf(1), math.Inf(1), []byte{1}, "{")
-	f.Add("<script>", "\x1b[2J", "lcmd-tp:grad>sketch(512)", int64(math.MaxInt64), int64(2), int64(-1), math.MaxFloat64, -1.0, []byte{}, "[\"\"]")
+	f.Add("../../../set", "../../../pwn", "../x:y>z", int64(1), int64(1), int64(9), math.Inf(1),
+		math.Inf(1), []byte{1}, "{")
+	f.Add("<script>", "\x1b[2J", "lcmd-tp:grad>sketch(512)", int64(math.MaxInt64), int64(2), int64(-1), math.MaxFloat64,
+		-1.0, []byte{}, "[\"\"]")
 	f.Add("a\x00b", "", "", int64(0), int64(math.MaxInt64), int64(0), 0.0, 0.0, []byte{}, "null")
 	base := filepath.Join(f.TempDir(), "base.db")
 	writeRuns(f, base, smallRun("other", "relu", "random"))
@@ -79,7 +81,8 @@ func FuzzHostileResults(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, set, activation, spec string, batch, rounds, split int64, seconds, rmse float64, picked []byte, warnings string) {
+	f.Fuzz(func(t *testing.T, set, activation, spec string, batch, rounds, split int64, seconds, rmse float64,
+		picked []byte, warnings string) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "results.db")
 		if err := os.WriteFile(path, good, 0o666); err != nil {
@@ -89,7 +92,9 @@ func FuzzHostileResults(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = db.Exec("INSERT INTO runs (id, dataset, activation, spec, compat, batch, rounds, split) VALUES (9, ?, ?, ?, 1, ?, ?, ?)",
+		_,
+			_ = db.Exec(
+			"INSERT INTO runs (id, dataset, activation, spec, compat, batch, rounds, split) VALUES (9, ?, ?, ?, 1, ?, ?, ?)",
 			set, activation, spec, batch, rounds, split)
 		for round := range max(1, rounds%4+1) {
 			_, _ = db.Exec(`INSERT INTO rounds SELECT 9, ?, labels, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, fallbacks, ?, ?, threads, process, finished

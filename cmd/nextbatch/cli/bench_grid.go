@@ -8,7 +8,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
 )
 
 // readExperiment reads an experiment from a TOML file; the help of bench run shows one.

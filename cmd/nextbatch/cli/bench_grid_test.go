@@ -16,7 +16,8 @@ schedules = [{rounds = 2, batch = 5}]
 [settings]
 hidden = [7]
 `
-	inline := "settings = {seed = 0, start = 256, valid = 1024, hidden = [7], epochs = 256}\n" + strings.Split(good, "[settings]")[0]
+	inline := "settings = {seed = 0, start = 256, valid = 1024, hidden = [7], epochs = 256}\n" +
+		strings.Split(good, "[settings]")[0]
 	for text, want := range map[string]string{
 		good:                             "",
 		inline:                           "",

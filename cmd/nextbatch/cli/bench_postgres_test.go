@@ -14,19 +14,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/benchmark"
-	"github.com/nextbatch/nextbatch/benchmark/postgres"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/benchmark/postgres"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
-	"github.com/nextbatch/nextbatch/wire"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // A benchmark in a database exports the table that one in a file does, but for its times.
 func TestBenchExportFromADatabase(t *testing.T) {
-	run := []string{"run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", "random; lcmd-tp:ll; bait-f-p:ll>train", "--splits", "0-1",
-		"--rounds", "2", "--batch", "4", "--start", "10", "--valid", "20", "--epochs", "3", "--hidden", "8", "--jobs", "2", "--results"}
+	run := []string{"run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs",
+		"random; lcmd-tp:ll; bait-f-p:ll>train", "--splits", "0-1",
+		"--rounds", "2", "--batch", "4", "--start", "10", "--valid", "20", "--epochs", "3", "--hidden", "8",
+		"--jobs", "2", "--results"}
 	read := func(results string) *dataset.Table {
 		bench(t, exitOK, append(run, results)...)
 		return exported(t, results)
@@ -71,7 +73,8 @@ func mustExportTheSame(t *testing.T, file, database *dataset.Table, rows int) {
 func TestBenchWorkerFinishesTheQueue(t *testing.T) {
 	address, file := postgrestest.Schema(t), filepath.Join(t.TempDir(), "results.db")
 	data := []string{"--table", smallTable(t), "--target", "y", "--id", "name", "--jobs", "1"}
-	bench(t, exitOK, append([]string{"run", "--specs", "random; lcmd-tp:ll", "--splits", "0", "--rounds", "1", "--batch", "4", "--start", "10",
+	bench(t, exitOK, append([]string{"run", "--specs", "random; lcmd-tp:ll", "--splits", "0", "--rounds", "1",
+		"--batch", "4", "--start", "10",
 		"--valid", "20", "--epochs", "2", "--hidden", "8", "--results", file}, data...)...)
 	planRunsOf(t, file, address)
 
@@ -93,10 +96,12 @@ func TestBenchWorkerFinishesTheQueue(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, log.String())
 	}
 	text, _ := bench(t, exitOK, "status", address)
-	for begin := time.Now(); strings.Contains(text, "worker") && time.Since(begin) < 40*time.Second; time.Sleep(20 * time.Millisecond) {
+	for begin := time.Now(); strings.Contains(text, "worker") &&
+		time.Since(begin) < 40*time.Second; time.Sleep(20 * time.Millisecond) {
 		text, _ = bench(t, exitOK, "status", address) // the server may notice later that a connection has ended
 	}
-	if !strings.Contains(text, "2 of 2 runs are done, 0 under way\n4 of 4 rounds are done\n") || strings.Contains(text, "worker") {
+	if !strings.Contains(text, "2 of 2 runs are done, 0 under way\n4 of 4 rounds are done\n") ||
+		strings.Contains(text, "worker") {
 		t.Errorf("after the work: %s", text)
 	}
 	mustExportTheSame(t, exported(t, file), exported(t, address), 4)
@@ -155,10 +160,12 @@ func TestBenchInADatabaseOnACardThatFails(t *testing.T) {
 	install(t, &devicetest.Fake{Memory: 8 << 30, FailTraining: errors.New("the card is lost")})
 	address := postgrestest.Schema(t)
 	work := []string{"--table", smallTable(t), "--target", "y", "--id", "name", "--device", "fake:0"}
-	bench(t, exitFailure, append([]string{"run", "--specs", "random; maxdist-tp:ll", "--splits", "0", "--rounds", "1", "--batch", "4", "--start", "10",
+	bench(t, exitFailure, append([]string{"run", "--specs", "random; maxdist-tp:ll", "--splits", "0", "--rounds", "1",
+		"--batch", "4", "--start", "10",
 		"--valid", "20", "--epochs", "2", "--hidden", "8", "--results", address}, work...)...)
 	planAgain(t, address)
-	if _, log := bench(t, exitFailure, append([]string{"worker", address}, work...)...); !strings.Contains(log, "all runs of this worker failed: ") {
+	if _, log := bench(t, exitFailure, append([]string{"worker", address}, work...)...); !strings.Contains(log,
+		"all runs of this worker failed: ") {
 		t.Error(log)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
 )
 
 // benchProgress reports the progress of a benchmark: a line per finished run, and
@@ -32,8 +32,10 @@ type benchSeconds struct{ training, features, selection, testing, elapsed float6
 // of other processes is read.
 const benchEvery = 30 * time.Second
 
-func newBenchProgress(log io.Writer, quiet bool, f *benchmark.Forecast, roundsDone func() (map[benchmark.Run]int, error)) *benchProgress {
-	return &benchProgress{progress: newProgress(log, quiet), fate: "skipped", forecast: f, roundsDone: roundsDone, seconds: map[benchmark.Run]*benchSeconds{}}
+func newBenchProgress(log io.Writer, quiet bool, f *benchmark.Forecast,
+	roundsDone func() (map[benchmark.Run]int, error)) *benchProgress {
+	return &benchProgress{progress: newProgress(log, quiet), fate: "skipped", forecast: f, roundsDone: roundsDone,
+		seconds: map[benchmark.Run]*benchSeconds{}}
 }
 
 func (p *benchProgress) watch(e benchmark.Event) {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -50,10 +50,12 @@ table and figure says how many runs it is based on.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&b.out, "out", "", "folder to write to; without it, the tables are printed")
-	flags.StringSliceVar(&b.formats, "format", reportFormats(), "what to write: png, svg, pdf for figures; csv, latex, text for tables; html for a page with both")
+	flags.StringSliceVar(&b.formats, "format", reportFormats(),
+		"what to write: png, svg, pdf for figures; csv, latex, text for tables; html for a page with both")
 	flags.StringVar(&b.against, "against", "", "numbers to compare with: paper")
 	flags.StringSliceVar(&b.sets, "sets", nil, "only these data sets")
-	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons, such as 'random' or, with one learner, 'auto, random'; can be repeated")
+	flags.StringArrayVar(&b.specs, "specs", nil,
+		"only these methods, separated by semicolons, such as 'random' or, with one learner, 'auto, random'; can be repeated")
 	registerQuiet(c, &b.quiet)
 	return c
 }
@@ -100,7 +102,8 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 		return err
 	}
 	if differences := file.settings.DifferencesFromPaper(); len(differences) > 0 {
-		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+strings.Join(differences, "; ")+".")
+		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+
+			strings.Join(differences, "; ")+".")
 	}
 	file.markStandIns(page)
 	return b.output(cmd, page)
@@ -314,7 +317,8 @@ func (b *benchReport) write(ctx context.Context, page *report.Page, p *progress)
 	return nil
 }
 
-func (b *benchReport) writeSection(s report.Section, put func(folder, name string, write func(io.Writer) error) error) error {
+func (b *benchReport) writeSection(s report.Section, put func(folder, name string,
+	write func(io.Writer) error) error) error {
 	for _, t := range s.Tables {
 		for _, f := range []struct {
 			format, extension string
@@ -333,7 +337,10 @@ func (b *benchReport) writeSection(s report.Section, put func(folder, name strin
 			if !slices.Contains(b.formats, format) {
 				continue
 			}
-			if err := put("figures", figure.Name+"."+format, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+			if err := put("figures", figure.Name+"."+format, func(w io.Writer) error {
+				return figure.Write(w,
+					format)
+			}); err != nil {
 				return err
 			}
 		}

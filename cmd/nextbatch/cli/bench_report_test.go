@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/benchmark"
-	"github.com/nextbatch/nextbatch/benchmark/sqlite"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -26,7 +26,8 @@ func madeResults(t *testing.T) string {
 	for _, set := range []string{"fried", "protein"} {
 		for split := range 2 {
 			for _, spec := range []string{"random", "lcmd-tp:grad>sketch(512)"} {
-				runs = append(runs, benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, Compat: true, BatchSize: 256, Rounds: 16, Split: split})
+				runs = append(runs, benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, Compat: true, BatchSize: 256,
+					Rounds: 16, Split: split})
 			}
 		}
 	}
@@ -83,10 +84,12 @@ func appendRun(t testing.TB, store benchmark.Store, run benchmark.Run, rounds in
 func TestBenchReport(t *testing.T) {
 	results, dir := madeResults(t), filepath.Join(t.TempDir(), "a", "b")
 	out, log := must(t, exitOK, "bench", "report", results, "--out", dir, "--against", "paper")
-	if !strings.Contains(out, "RMSE compared with the paper") || !strings.Contains(out, "mean RMSE  fried") || strings.Contains(out, "all methods") {
+	if !strings.Contains(out, "RMSE compared with the paper") || !strings.Contains(out, "mean RMSE  fried") ||
+		strings.Contains(out, "all methods") {
 		t.Error(out)
 	}
-	if !strings.Contains(log, "1 run of this setting is missing or incomplete") || !strings.Contains(log, "files written to "+dir) ||
+	if !strings.Contains(log, "1 run of this setting is missing or incomplete") ||
+		!strings.Contains(log, "files written to "+dir) ||
 		!strings.Contains(log, "See "+filepath.Join(dir, "tables", "relu-256x16-missing.txt")) {
 		t.Error(log)
 	}
@@ -109,7 +112,8 @@ func TestBenchReport(t *testing.T) {
 func TestBenchReportStaysInItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	results, out := filepath.Join(t.TempDir(), "results.db"), filepath.Join(dir, "a", "b", "out")
-	writeRuns(t, results, benchmark.Run{DataSet: "../../../set", Activation: "../../../pwn", Spec: "random", BatchSize: 8, Rounds: 2})
+	writeRuns(t, results, benchmark.Run{DataSet: "../../../set", Activation: "../../../pwn", Spec: "random",
+		BatchSize: 8, Rounds: 2})
 	must(t, exitOK, "bench", "report", results, "--out", out, "--format", "csv,svg")
 	found, err := filepath.Glob(filepath.Join(out, "tables", "*.csv"))
 	if err != nil || len(found) == 0 {
@@ -149,7 +153,8 @@ func TestBenchReportRefusesEndlessNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"report", "status"} {
-		if out, log := must(t, exitData, "bench", command, results); !strings.Contains(log, "1048576 bytes") || len(out)+len(log) > 2000 {
+		if out, log := must(t, exitData, "bench", command, results); !strings.Contains(log, "1048576 bytes") ||
+			len(out)+len(log) > 2000 {
 			t.Errorf("%d bytes: %.1000s", len(out)+len(log), log)
 		}
 	}
@@ -166,7 +171,8 @@ func TestBenchStatusRefusesEndlessTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"status", results, "--json"}, {"report", results, "--out", t.TempDir()}} {
-		if _, log := must(t, exitData, append([]string{"bench"}, args...)...); strings.Count(log, "a round took +Inf seconds") != 1 {
+		if _, log := must(t, exitData, append([]string{"bench"}, args...)...); strings.Count(log,
+			"a round took +Inf seconds") != 1 {
 			t.Errorf("%q: %s", args, log)
 		}
 	}
@@ -179,7 +185,8 @@ func TestBenchReportStandIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The fingerprint of the known stand-in, under a name that has results.
-	if err := store.CheckSet(benchmark.Set{Name: "fried", Rows: 500_000, Features: 95, Fingerprint: "4f924de044e1ea577c8c5e58b56a914a"}); err != nil {
+	if err := store.CheckSet(benchmark.Set{Name: "fried", Rows: 500_000, Features: 95,
+		Fingerprint: "4f924de044e1ea577c8c5e58b56a914a"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -204,7 +211,8 @@ func TestBenchReportFormatsAndChoices(t *testing.T) {
 		}
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "tables", "relu-256x16-mean-rmse.csv"))
-	if err != nil || !strings.HasPrefix(string(table), "Data set,Random,LCMD-TP,runs\nfried,0.") || strings.Contains(string(table), "protein") {
+	if err != nil || !strings.HasPrefix(string(table), "Data set,Random,LCMD-TP,runs\nfried,0.") ||
+		strings.Contains(string(table), "protein") {
 		t.Errorf("%v\n%s", err, table)
 	}
 	out, _ := must(t, exitOK, "bench", "report", results, "--specs", "random", "--sets", "fried,protein")

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -97,7 +97,8 @@ func presetList() string {
 func defaultsList() string {
 	schedule, s := benchmark.PaperSchedule(), benchmark.Settings{}.WithDefaults()
 	return fmt.Sprintf("  schedules = [{rounds = %d, batch = %d}]\n  settings = {seed = %d, start = %d, valid = %d, hidden = %s, epochs = %d}",
-		schedule.Rounds, schedule.Batch, s.Seed, s.Start, s.Valid, strings.ReplaceAll(fmt.Sprint(s.Hidden), " ", ", "), s.Epochs)
+		schedule.Rounds, schedule.Batch, s.Seed, s.Start, s.Valid,
+		strings.ReplaceAll(fmt.Sprint(s.Hidden), " ", ", "), s.Epochs)
 }
 
 func (b *benchRun) register(c *cobra.Command) {
@@ -105,20 +106,25 @@ func (b *benchRun) register(c *cobra.Command) {
 	b.registerWork(c)
 	b.settings = benchmark.Settings{}.WithDefaults()
 	schedule := benchmark.PaperSchedule()
-	flags.StringVar(&b.results, "results", "", "results file, created if it does not exist; or postgres://user@host/database, for many machines")
+	flags.StringVar(&b.results, "results", "",
+		"results file, created if it does not exist; or postgres://user@host/database, for many machines")
 	flags.StringVar(&b.preset, "preset", "", "name of a preset grid")
 	flags.StringVar(&b.config, "grid", "", "TOML file with the grid")
 	flags.StringSliceVar(&b.sets, "sets", nil, "data sets, as listed by nextbatch data list")
 	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; can be repeated")
-	flags.StringSliceVar(&b.learners, "learners", nil, "what is fitted in each round: a list of "+learner.KindsText()+" (default network)")
-	flags.StringSliceVar(&b.splits, "splits", []string{fmt.Sprintf("0-%d", benchmark.PaperSplits-1)}, "split numbers, such as 0-4,7")
-	flags.StringSliceVar(&b.activations, "activation", []string{network.DefaultChoice().Activation}, "activation functions of the networks")
+	flags.StringSliceVar(&b.learners, "learners", nil, "what is fitted in each round: a list of "+
+		learner.KindsText()+" (default network)")
+	flags.StringSliceVar(&b.splits, "splits", []string{fmt.Sprintf("0-%d", benchmark.PaperSplits-1)},
+		"split numbers, such as 0-4,7")
+	flags.StringSliceVar(&b.activations, "activation", []string{network.DefaultChoice().Activation},
+		"activation functions of the networks")
 	flags.IntVar(&b.rounds, "rounds", schedule.Rounds, "rounds, each of which picks a batch")
 	flags.IntVarP(&b.batch, "batch", "n", schedule.Batch, "rows to pick per round")
 	flags.BoolVar(&b.compat, "compat", false, "follow the published code where it differs from the paper")
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", b.settings.Start, "labelled rows to start with")
-	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid, "validation rows of networks; 0 means none: networks hold out some of the labelled rows (the default if --learners names another than network)")
+	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid,
+		"validation rows of networks; 0 means none: networks hold out some of the labelled rows (the default if --learners names another than network)")
 	registerTraining(flags, &b.settings.Epochs, &b.settings.Hidden)
 	b.columns.registerWeights(c)
 }
@@ -127,15 +133,19 @@ func (b *benchRun) register(c *cobra.Command) {
 func (b *benchRun) registerWork(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&b.data, "data", "data", "folder with the data files")
-	flags.StringArrayVar(&b.tables, "table", nil, "a table of your own as a data set, or a folder of tables; can be repeated")
+	flags.StringArrayVar(&b.tables, "table", nil,
+		"a table of your own as a data set, or a folder of tables; can be repeated")
 	b.columns.registerTarget(c)
 	flags.BoolVar(&b.log, "log", false, "the labels of the tables are the logarithms of the target columns")
-	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of a table, drawn at random (default "+strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
-	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
+	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of a table, drawn at random (default "+
+		strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
+	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0),
+		"runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
 	registerDevice(c)
 	registerQuiet(c, &b.quiet)
 	b.columns.register(c)
-	flags.StringVar(&b.columns.missing, "missing", "drop", "rows of the table with a missing value: drop (with a warning) or refuse")
+	flags.StringVar(&b.columns.missing, "missing", "drop",
+		"rows of the table with a missing value: drop (with a warning) or refuse")
 }
 
 func (b *benchRun) run(cmd *cobra.Command) error {
@@ -224,7 +234,8 @@ func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experimen
 		e.Compat = b.compat
 	}
 	b.override(&e.Settings, given)
-	if e.Settings.Valid == 0 && (given("valid") || slices.ContainsFunc(e.Learners, func(name string) bool { return learner.Kind(name).Blends() })) {
+	if e.Settings.Valid == 0 && (given("valid") || slices.ContainsFunc(e.Learners,
+		func(name string) bool { return learner.Kind(name).Blends() })) {
 		e.Settings.Valid = benchmark.NoValidation
 	}
 	return e, nil
@@ -313,7 +324,8 @@ func (b *benchRun) addTables(path string) error {
 		}
 	}
 	if len(b.files) == before {
-		return dataError{errorf("--table %s: the folder holds no tables; their names end in %s, and .gz may follow", path, strings.Join(tableExtensions(), ", "))}
+		return dataError{errorf("--table %s: the folder holds no tables; their names end in %s, and .gz may follow", path,
+			strings.Join(tableExtensions(), ", "))}
 	}
 	return nil
 }
@@ -341,7 +353,8 @@ func (b *benchRun) checkWeights(e benchmark.Experiment) error {
 	n := len(e.Settings.Weights)
 	for _, name := range e.Sets {
 		if targets := max(b.sizes(name).Outputs, 1); n > 0 && n != targets {
-			return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), name, words.Count(targets, "target", "targets"))
+			return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), name,
+				words.Count(targets, "target", "targets"))
 		}
 	}
 	return nil
@@ -387,7 +400,8 @@ func parseNumbers(texts []string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benchmark.Settings, runs []benchmark.Run) error {
+func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benchmark.Settings,
+	runs []benchmark.Run) error {
 	return b.perform(cmd.Context(), cmd, store, settings, runs, func(bench *benchmark.Bench, p *benchProgress) error {
 		summary, err := bench.Run(cmd.Context(), runs)
 		p.done()
@@ -405,14 +419,16 @@ func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benc
 			return dataError{errorf("all runs failed; the next bench run tries them again")}
 		}
 		if summary.Failed > 0 {
-			return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; the next bench run tries them again", summary.Failed, len(runs))}
+			return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; the next bench run tries them again",
+				summary.Failed, len(runs))}
 		}
 		return nil
 	})
 }
 
 // perform joins a store, lets do work on it with a bench, and leaves it.
-func (b *benchRun) perform(ctx context.Context, cmd *cobra.Command, store benchmark.Store, settings benchmark.Settings, runs []benchmark.Run,
+func (b *benchRun) perform(ctx context.Context, cmd *cobra.Command, store benchmark.Store,
+	settings benchmark.Settings, runs []benchmark.Run,
 	do func(*benchmark.Bench, *benchProgress) error) error {
 	leave, err := store.Join(thisProcess(ctx), settings)
 	if err != nil {
@@ -472,7 +488,8 @@ func thisProcess(ctx context.Context) benchmark.Process {
 	if b.Modified {
 		revision += "+"
 	}
-	return benchmark.Process{Version: b.Version, Revision: revision, Platform: b.Platform + " " + b.Go, CPU: cpuModel(), SIMD: b.SIMD}
+	return benchmark.Process{Version: b.Version, Revision: revision, Platform: b.Platform + " " + b.Go,
+		CPU: cpuModel(), SIMD: b.SIMD}
 }
 
 // cpuModel is the name of the processor, if the system provides it.

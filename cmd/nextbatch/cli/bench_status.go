@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 func newBenchStatus() *cobra.Command {
@@ -49,9 +49,11 @@ func benchStatusOf(ctx context.Context, path string) (all wire.BenchmarkStatus, 
 	settings, errSettings := s.Settings(ctx)
 	workers, errWorkers := s.Workers(ctx)
 	outlook, errOutlook := benchmark.OutlookOf(ctx, s, settings, runs)
-	all = wire.BenchmarkStatus{Settings: settings, Rounds: roundsOf(outlook), Workers: []wire.WorkerStatus{}, Methods: []wire.MethodStatus{}, Failures: []wire.RunFailure{}}
+	all = wire.BenchmarkStatus{Settings: settings, Rounds: roundsOf(outlook), Workers: []wire.WorkerStatus{},
+		Methods: []wire.MethodStatus{}, Failures: []wire.RunFailure{}}
 	for _, w := range workers {
-		all.Workers = append(all.Workers, wire.WorkerStatus{Host: w.Host, PID: w.PID, Started: w.Started.UTC(), Runs: w.Runs, Version: w.Version, CPU: w.CPU, SIMD: w.SIMD})
+		all.Workers = append(all.Workers, wire.WorkerStatus{Host: w.Host, PID: w.PID, Started: w.Started.UTC(), Runs: w.Runs,
+			Version: w.Version, CPU: w.CPU, SIMD: w.SIMD})
 	}
 	for _, r := range runs {
 		countRun(&all, r)
@@ -113,7 +115,8 @@ func printBenchStatus(out io.Writer, s wire.BenchmarkStatus) error {
 			compat = "@compat"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s%s\t%d x %d\t%d of %d\t%d\t%d\t%.1f\n",
-			shown(m.DataSet), shown(m.Activation), shown(m.Spec), compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, float64(m.Seconds))
+			shown(m.DataSet), shown(m.Activation), shown(m.Spec), compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working,
+			m.Failed, float64(m.Seconds))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -139,7 +142,8 @@ func printWorkers(out io.Writer, workers []wire.WorkerStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "host\tprocess\truns\tsince\tprocessor")
 	for _, one := range workers {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s, %s\n", shown(one.Host), one.PID, one.Runs, one.Started.Format("2006-01-02 15:04"), shown(one.CPU), shown(one.SIMD))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s, %s\n", shown(one.Host), one.PID, one.Runs, one.Started.Format("2006-01-02 15:04"),
+			shown(one.CPU), shown(one.SIMD))
 	}
 	return w.Flush()
 }

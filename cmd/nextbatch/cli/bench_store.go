@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/benchmark"
-	"github.com/nextbatch/nextbatch/benchmark/postgres"
-	"github.com/nextbatch/nextbatch/benchmark/sqlite"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/benchmark/postgres"
+	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
 )
 
 // Results of benchmarks are in a file, or in a database that many machines share.
@@ -20,7 +20,8 @@ func isDatabase(address string) bool { return campaignStores[0].takes(address) }
 // checkResults rejects addresses of databases of other kinds, which are not paths either.
 func checkResults(address string) error {
 	if scheme, _, isURL := strings.Cut(address, "://"); isURL && !isDatabase(address) {
-		return usagef("there is no kind of results %q: name a file, which is an SQLite database, or postgres://…", scheme+"://")
+		return usagef("there is no kind of results %q: name a file, which is an SQLite database, or postgres://…", scheme+
+			"://")
 	}
 	return nil
 }

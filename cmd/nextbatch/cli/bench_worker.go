@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -100,7 +100,9 @@ func (b *benchWorker) work(ctx context.Context, cmd *cobra.Command, store benchm
 			return errorf("all runs of this worker failed: %w; the next 'bench run' tries them again", failure)
 		}
 		if failed := len(p.failed); failed > 0 {
-			return someError{failed, done + failed, errorf("%s; 'nextbatch bench status' tells why, and the next 'bench run' tries them again", words.Count(failed, "run failed", "runs failed"))}
+			return someError{failed, done + failed,
+				errorf("%s; 'nextbatch bench status' tells why, and the next 'bench run' tries them again",
+					words.Count(failed, "run failed", "runs failed"))}
 		}
 		return nil
 	})
@@ -115,7 +117,8 @@ func (b *benchWorker) planned(ctx context.Context, store benchmark.Store) (runs 
 			return nil, err
 		}
 		if len(list) == 0 && !b.wait {
-			return nil, errorf("%s holds no runs yet; 'nextbatch bench run --results' queues some, and --wait waits for them", addressText(b.results))
+			return nil, errorf("%s holds no runs yet; 'nextbatch bench run --results' queues some, and --wait waits for them",
+				addressText(b.results))
 		}
 		for _, s := range list {
 			if !s.Finished() {
@@ -135,7 +138,8 @@ func (b *benchWorker) planned(ctx context.Context, store benchmark.Store) (runs 
 
 // prepare reads the user's tables, and checks that the runs whose data this machine
 // has fit into memory.
-func (b *benchWorker) prepare(ctx context.Context, cmd *cobra.Command, settings benchmark.Settings, runs []benchmark.Run) error {
+func (b *benchWorker) prepare(ctx context.Context, cmd *cobra.Command, settings benchmark.Settings,
+	runs []benchmark.Run) error {
 	b.settings = settings
 	if err := b.readOwn(ctx); err != nil {
 		return err

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -42,8 +42,10 @@ time: no row is handed out twice. A store can hold many campaigns; --campaign na
 one of them.`,
 	}
 	c.AddCommand(newCampaignNew(), newCampaignAdd(), newCampaignSettings(), newCampaignAsk(), newCampaignPredict(),
-		newCampaignTell(), newCampaignConfirm(), newCampaignAudit(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
-		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignExport(), newCampaignImport(), newCampaignRun())
+		newCampaignTell(), newCampaignConfirm(), newCampaignAudit(), newCampaignFail(),
+		newCampaignReturn(), newCampaignRetire(),
+		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignExport(),
+		newCampaignImport(), newCampaignRun())
 	return c
 }
 
@@ -64,7 +66,8 @@ func (f *campaignFlags) registerName(c *cobra.Command) {
 func (f *campaignFlags) registerChange(c *cobra.Command) {
 	f.registerName(c)
 	c.Flags().StringVar(&f.person, "person", "", "who does it, for the history (default the user name of the system)")
-	c.Flags().StringVar(&f.request, "request", "", "id of this request: a repeated request changes nothing and answers as the first one did")
+	c.Flags().StringVar(&f.request, "request", "",
+		"id of this request: a repeated request changes nothing and answers as the first one did")
 	registerQuiet(c, &f.quiet)
 }
 
@@ -152,7 +155,8 @@ func faultsError(err error, path, advice string) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), words.Count(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
+	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path),
+		words.Count(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
 	for _, f := range wrong.Faults {
 		list = append(list, errorf("%s: %s: %s", nameOf(path), f.Place(), f.Reason))
 	}
@@ -245,9 +249,10 @@ func idsOfTable(ctx context.Context, c *campaign.Campaign, path string, mem memo
 }
 
 // predictionColumns are the predictions of one target for a list of rows, NaN where there are none.
-func predictionColumns(prefix string, target int, predictions [][]nextbatch.Prediction) []dataset.Column {
-	value, low, high := dataset.NewNumeric(prefix+"prediction"), dataset.NewNumeric(prefix+"low"), dataset.NewNumeric(prefix+"high")
-	number := func(v *nextbatch.Float) float64 {
+func predictionColumns(prefix string, target int, predictions [][]fitted.Prediction) []dataset.Column {
+	value, low, high := dataset.NewNumeric(prefix+"prediction"), dataset.NewNumeric(prefix+"low"),
+		dataset.NewNumeric(prefix+"high")
+	number := func(v *fitted.Float) float64 {
 		if v == nil {
 			return math.NaN()
 		}

@@ -14,13 +14,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 // campaignAsking is a run of campaign ask.
@@ -81,8 +84,10 @@ Exit codes: 4 the batch was handed out but is smaller than requested, or there i
 row left to ask for; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
-	f.IntVarP(&a.batch, "batch", "n", 0, "rows to ask for, or measurements if rows are measured several times (default by the settings)")
-	f.StringVar(&a.lease, "lease", "", "how long the rows are out, such as 36h, 7d or 2w; never for no end (default by the settings)")
+	f.IntVarP(&a.batch, "batch", "n", 0,
+		"rows to ask for, or measurements if rows are measured several times (default by the settings)")
+	f.StringVar(&a.lease, "lease", "",
+		"how long the rows are out, such as 36h, 7d or 2w; never for no end (default by the settings)")
 	f.StringVar(&a.audit, "audit", "", "share of audit rows, such as 1/8 or 0.125 (default by the settings)")
 	f.StringSliceVar(&a.must, "must", nil, "rows that must be in the batch")
 	f.StringSliceVar(&a.exclude, "exclude", nil, "rows that may not be picked")
@@ -124,7 +129,7 @@ func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer)
 		batch, err := c.Ask(ctx, a.by(), ask)
 		a.progress.done()
 		if errors.Is(err, campaign.ErrNothingOpen) {
-			return partialError{0, a.batch, err.Error()}
+			return a.nothing(ctx, c, out, err)
 		}
 		if err != nil {
 			return err
@@ -137,6 +142,29 @@ func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer)
 		a.keep(ctx, address)
 	}
 	return err
+}
+
+// nothing answers an ask that finds no open row. In JSON it is a batch without rows and without a number.
+func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, out io.Writer, why error) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	rows := cmp.Or(a.batch, s.Settings.Batch, campaign.DefaultBatch)
+	if !a.json {
+		return partialError{0, rows, why.Error()}
+	}
+	r := &nextbatch.Result{
+		Indices: []int{}, IDs: []string{}, Scores: []number{}, Reasons: []string{},
+		Nearest: []string{}, Distances: []number{},
+		Apart: [][]nextbatch.Apart{}, Predictions: []fitted.Prediction{}, Coverage: conformal.DefaultCoverage,
+		Missing: rows, Short: why.Error(),
+		Fallbacks: []nextbatch.FallbackEntry{}, Warnings: []string{}, Metrics: nextbatch.Metrics{ValidRMSE: []number{}},
+		Version: thisBuild().Version,
+	}
+	event := campaign.AskEvent{Person: a.by().Person, Asked: &campaign.Asked{}}
+	return errors.Join(printJSON(out, wire.AskedOf(c.Name(), &campaign.Batch{AskEvent: event, Result: r})),
+		partialError{0, rows, why.Error()})
 }
 
 // ask returns what the flags ask for.
@@ -237,7 +265,8 @@ func askedText(measurements []campaign.AskedRow) string {
 	if len(rows) == len(measurements) {
 		return words.Count(len(rows), "row", "rows")
 	}
-	return fmt.Sprintf("%s, %s", words.Count(len(rows), "row", "rows"), words.Count(len(measurements), "measurement", "measurements"))
+	return fmt.Sprintf("%s, %s", words.Count(len(rows), "row", "rows"),
+		words.Count(len(measurements), "measurement", "measurements"))
 }
 
 // askedHow describes how a batch was picked.
@@ -272,7 +301,8 @@ func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") 
 
 // batchTable is the batch as a file to fill in: the id, what is known about the pick, the row
 // as it is in the table, and an empty column for each target.
-func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b *campaign.Batch, reasons []string) (*dataset.Table, error) {
+func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b *campaign.Batch,
+	reasons []string) (*dataset.Table, error) {
 	refs := make([]campaign.RowRef, len(b.Rows))
 	for i, row := range b.Rows {
 		refs[i] = row.RowRef
@@ -285,7 +315,8 @@ func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b 
 	for _, name := range slices.Concat(inputs.Names(), s.Created.Targets) {
 		taken[name] = true
 	}
-	name, pick, score, reason := dataset.NewText(ownName(campaign.CampaignColumn, taken)), dataset.NewNumeric(ownName("pick", taken)),
+	name, pick, score, reason := dataset.NewText(ownName(campaign.CampaignColumn, taken)),
+		dataset.NewNumeric(ownName("pick", taken)),
 		dataset.NewNumeric(ownName("score", taken)), dataset.NewText(ownName("reason", taken))
 	lab, runs, wells, replicates := make([]labLine, len(b.Rows)), len(b.Asked.Same) > 0, false, false
 	for i, m := range b.Result.Lines() {
@@ -303,7 +334,8 @@ func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b 
 		score.Append(finite(float64(b.Result.Scores[m.Pick])))
 		reason.Append([]byte(reasons[m.Pick]))
 	}
-	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick}, labColumns(lab, runs, replicates, wells, taken), []dataset.Column{score, reason}, inputs.Columns()[1:])
+	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick},
+		labColumns(lab, runs, replicates, wells, taken), []dataset.Column{score, reason}, inputs.Columns()[1:])
 	for _, target := range s.Created.Targets {
 		columns = append(columns, dataset.NewNumeric(target, slices.Repeat([]float64{math.NaN()}, len(b.Rows))...))
 	}
@@ -354,7 +386,8 @@ func newCampaignPredict() *cobra.Command {
 if there are new labels. The columns low and high are a 90 % prediction interval. With
 several targets, the columns begin with their names. Without --out, prints CSV.`,
 	}
-	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+strings.Join(tableExtensions(), ", "))
+	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+
+		strings.Join(tableExtensions(), ", "))
 	registerQuiet(c, &p.quiet)
 	p.registerName(c)
 	registerThreads(c, &p.threads)
@@ -391,7 +424,8 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 		for _, w := range predicted.Warnings {
 			p.progress.warn(w)
 		}
-		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"), modelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
+		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"),
+			modelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
 		for i, how := range predicted.Intervals {
 			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
 		}

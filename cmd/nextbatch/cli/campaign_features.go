@@ -12,8 +12,8 @@ import (
 	"runtime/debug"
 
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -48,7 +48,8 @@ func (a *campaignAsking) sayKept() {
 		return
 	}
 	if found, computed := a.kept.Counts(); found > 0 {
-		a.progress.say("the features of %s were kept from an earlier ask, those of %d were computed", words.Count(int(found), "row", "rows"), computed)
+		a.progress.say("the features of %s were kept from an earlier ask, those of %d were computed",
+			words.Count(int(found), "row", "rows"), computed)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/wire"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // TestSoakAskKeepsFeatures measures asks of a campaign of 100,000 rows with 10 inputs that has gained
@@ -25,7 +25,9 @@ func TestSoakAskKeepsFeatures(t *testing.T) {
 	}
 	const rows, more, labelled, turns = 100_000, 1000, 256, 3
 	program := filepath.Join(t.TempDir(), "nextbatch")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/nextbatch/nextbatch/cmd/nextbatch").CombinedOutput(); err != nil {
+	if out,
+		err := exec.Command("go", "build", "-o", program,
+		"github.com/nextbatch/nextbatch/cmd/nextbatch").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	raw, err := os.ReadFile(generatedTable(t, rows+more, labelled, 1))
@@ -33,7 +35,8 @@ func TestSoakAskKeepsFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(raw), "\n")
-	table, added := write(t, "table.csv", strings.Join(lines[:1+rows], "")), write(t, "more.csv", lines[0]+strings.Join(lines[1+rows:], ""))
+	table, added := write(t, "table.csv", strings.Join(lines[:1+rows], "")),
+		write(t, "more.csv", lines[0]+strings.Join(lines[1+rows:], ""))
 	store := filepath.Join(t.TempDir(), "c.db")
 	must(t, exitOK, "campaign", "new", store, table, "--learner", "network", "--target", "y1", "-q")
 	answered, ended, _ := timedAsk(t, program, store)
@@ -41,7 +44,8 @@ func TestSoakAskKeepsFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the first ask, which trains: %.2f s to the batch, %.2f s to the end; the file has %.0f MB", answered, ended, float64(info.Size())/1e6)
+	t.Logf("the first ask, which trains: %.2f s to the batch, %.2f s to the end; the file has %.0f MB", answered, ended,
+		float64(info.Size())/1e6)
 	must(t, exitOK, "campaign", "add", store, added, "-q")
 	best := map[bool][2]float64{true: {math.Inf(1), math.Inf(1)}, false: {math.Inf(1), math.Inf(1)}}
 	var batches []string

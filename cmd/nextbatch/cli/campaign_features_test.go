@@ -17,7 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/simd"
-	"github.com/nextbatch/nextbatch/wire"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // moreRows writes a table of new rows for a campaign of the sample.
@@ -36,7 +36,8 @@ func askedCampaign(t *testing.T, settings ...string) (store string) {
 	t.Helper()
 	store = filepath.Join(t.TempDir(), "c.db")
 	must(t, exitOK, "campaign", "new", store, sample(t), "--learner", "network", "--target", "y", "--id", "id", "-q")
-	must(t, exitOK, append([]string{"campaign", "settings", store, "--epochs", "2", "--hidden", "16", "-q"}, settings...)...)
+	must(t, exitOK, append([]string{"campaign", "settings", store, "--epochs", "2", "--hidden", "16",
+		"-q"}, settings...)...)
 	must(t, exitOK, "campaign", "ask", store, "-n", "6", "-q")
 	return store
 }
@@ -79,7 +80,8 @@ func askMore(t *testing.T, store string, more ...string) (r wire.Asked, log stri
 // computed rows were computed.
 func wantKept(t *testing.T, log string, kept, computed int) {
 	t.Helper()
-	want := fmt.Sprintf("the features of %d rows were kept from an earlier ask, those of %d were computed\n", kept, computed)
+	want := fmt.Sprintf("the features of %d rows were kept from an earlier ask, those of %d were computed\n", kept,
+		computed)
 	if kept == 0 {
 		want = ""
 	}
@@ -91,7 +93,8 @@ func wantKept(t *testing.T, log string, kept, computed int) {
 // wantBatch requires the picks of another batch.
 func wantBatch(t *testing.T, got, want wire.Asked) {
 	t.Helper()
-	if len(got.IDs) != 6 || !reflect.DeepEqual(got.IDs, want.IDs) || !reflect.DeepEqual(got.Scores, want.Scores) || !reflect.DeepEqual(got.Reasons, want.Reasons) {
+	if len(got.IDs) != 6 || !reflect.DeepEqual(got.IDs, want.IDs) || !reflect.DeepEqual(got.Scores, want.Scores) ||
+		!reflect.DeepEqual(got.Reasons, want.Reasons) {
 		t.Errorf("the batch is %v, %v\nfrom scratch %v, %v", got.IDs, got.Scores, want.IDs, want.Scores)
 	}
 }
@@ -116,7 +119,8 @@ func TestAskKeepsFeatures(t *testing.T) {
 	}
 	_, log = askMore(t, store)
 	wantKept(t, log, 130, 0)
-	if info, err := os.Stat(store + keptEnding); err != nil || !info.ModTime().Equal(long) || info.Size() != int64(len(before)) {
+	if info, err := os.Stat(store + keptEnding); err != nil || !info.ModTime().Equal(long) ||
+		info.Size() != int64(len(before)) {
 		t.Errorf("nothing was new, but the file was written again: %v, %v", info, err)
 	}
 	must(t, exitOK, "campaign", "tell", store, write(t, "l.csv", "id,y\nr001,1\n"), "-q")
@@ -145,8 +149,9 @@ func TestAskWithUselessFile(t *testing.T) {
 		file     []byte
 		replaced bool
 	}{
-		"damaged": {damaged, true}, "truncated": {good[:len(good)/2], true}, "empty": {nil, true}, "of another network": {other, true},
-		"a list": {[]byte("x0\nx1\n"), false},
+		"damaged": {damaged, true}, "truncated": {good[:len(good)/2], true}, "empty": {nil, true},
+		"of another network": {other, true},
+		"a list":             {[]byte("x0\nx1\n"), false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			store := copied(t, store)
@@ -186,7 +191,8 @@ func TestAskWithoutPlaceForFeatures(t *testing.T) {
 	}
 	left := filepath.Join(filepath.Dir(store), "."+filepath.Base(store)+keptEnding+".123.tmp")
 	long := time.Now().Add(-time.Hour)
-	if err := errors.Join(os.WriteFile(left, []byte("nextbatch features 1\n"), 0o600), os.Chtimes(left, long, long)); err != nil {
+	if err := errors.Join(os.WriteFile(left, []byte("nextbatch features 1\n"), 0o600),
+		os.Chtimes(left, long, long)); err != nil {
 		t.Fatal(err)
 	}
 	got, log = askMore(t, store)
@@ -214,7 +220,8 @@ func TestAskKeepsNothing(t *testing.T) {
 	store := copied(t, grownCampaign(t))
 	most := 0
 	for ; most < 64; most++ { // until the ask itself has enough
-		code, _, _ := call("campaign", "ask", store, "-n", "6", "-q", "--max-memory", fmt.Sprintf("%.2fMiB", 32+0.25*float64(most)))
+		code, _, _ := call("campaign", "ask", store, "-n", "6", "-q", "--max-memory",
+			fmt.Sprintf("%.2fMiB", 32+0.25*float64(most)))
 		if code == exitOK {
 			break
 		}
@@ -258,7 +265,8 @@ func TestFeaturesArePrivate(t *testing.T) {
 func TestCampaignsKeepTheirOwnFeatures(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "c.db")
 	for _, name := range []string{"one", "a/b"} {
-		must(t, exitOK, "campaign", "new", store, sample(t), "--learner", "network", "--target", "y", "--id", "id", "--campaign", name, "-q")
+		must(t, exitOK, "campaign", "new", store, sample(t), "--learner", "network", "--target", "y", "--id", "id",
+			"--campaign", name, "-q")
 		must(t, exitOK, "campaign", "settings", store, "--epochs", "2", "--hidden", "16", "--campaign", name, "-q")
 		must(t, exitOK, "campaign", "ask", store, "-n", "6", "--campaign", name, "-q")
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 func newCampaignHistory() *cobra.Command {
@@ -87,7 +87,8 @@ func eventWords(e campaign.Event) string {
 	case e.Added != nil:
 		return rowsWords(int(e.Added.Rows())) + " added"
 	case e.Asked != nil:
-		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, askedText(e.Asked.Rows), e.Asked.Spec, leaseText(e.Asked.LeaseEnd))
+		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, askedText(e.Asked.Rows), e.Asked.Spec,
+			leaseText(e.Asked.LeaseEnd))
 	case e.Told != nil:
 		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e) + doubtsText(e.Told)
 	case e.Corrected != nil:
@@ -238,7 +239,8 @@ func newCampaignList() *cobra.Command {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "campaign\trows\topen\tasked\tlabelled\tfailed\tretired")
 			for _, e := range entries {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", shown(e.Name), e.Rows, e.Open, e.Asked, e.Labelled, e.Failed, e.Retired)
+				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", shown(e.Name), e.Rows, e.Open, e.Asked,
+					e.Labelled, e.Failed, e.Retired)
 			}
 			return w.Flush()
 		},

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -69,33 +67,14 @@ func (f *campaignFlags) exportTable(ctx context.Context, c *campaign.Campaign, p
 	if err != nil {
 		return err
 	}
-	var refs []campaign.RowRef
-	labels := make([]*dataset.Numeric, len(s.Created.Targets))
-	for target, name := range s.Created.Targets {
-		labels[target] = dataset.NewNumeric(name)
-	}
-	for row := range s.Numbers() {
-		refs = append(refs, campaign.RowRef{Row: row})
-		for target, label := range s.Label(row) {
-			labels[target].Append(label)
-		}
-	}
-	rows, err := c.Inputs(ctx, refs)
+	t, err := c.Current(ctx)
 	if err != nil {
 		return err
 	}
-	columns := slices.Clone(rows.Columns())
-	for _, label := range labels {
-		columns = append(columns, label)
-	}
-	t, err := dataset.NewTable(columns...)
-	if err != nil {
+	if err := source.WriteFile(path, t); err != nil {
 		return err
 	}
-	if err := source.WriteFile(path, t.WrittenLike(s.Created.Style())); err != nil {
-		return err
-	}
-	f.progress.say("%s of campaign %q written to %s, %s", words.Count(len(refs), "row", "rows"), c.Name(), path,
+	f.progress.say("%s of campaign %q written to %s, %s", words.Count(t.Rows(), "row", "rows"), c.Name(), path,
 		words.Whole(int(s.Counts().Labelled))+" of them labelled")
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -55,17 +56,19 @@ A batch teaches a little less with these audit rows, but they show how large the
 error of the model is: the other rows are picked because they are unusual, and do
 not represent the rest. Without audit rows 'campaign status' cannot estimate it.`,
 	}
-	c.Flags().StringSliceVar(&n.targets, "target", nil, "target column, or several: the labels, empty where a row has none")
+	c.Flags().StringSliceVar(&n.targets, "target", nil,
+		"target column, or several: the labels, empty where a row has none")
 	n.registerChange(c)
 	c.Flag("campaign").Usage = "name of the campaign (default that of the table, without its extension)"
 	n.columns.register(c)
-	n.columns.registerInputs(c)
+	n.columns.registerMissing(c)
 	n.settings.register(c)
 	return c
 }
 
 func (n *campaignRows) create(ctx context.Context, address, path string) (err error) {
-	settings := campaign.Settings{Choices: nextbatch.Choices{Learner: learner.Auto}, Columns: n.columns.Columns, Missing: n.columns.missing}
+	settings := campaign.Settings{Choices: fitted.Choices{Learner: learner.Auto}, Columns: n.columns.Columns,
+		Missing: n.columns.missing, Lod: n.columns.format.lod}
 	if err := n.settings.apply(&settings); err != nil {
 		return err
 	}
@@ -78,7 +81,8 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 	if n.name == "" {
 		n.name = tableName(nameOf(path))
 	}
-	if err := errors.Join(n.columns.check(), checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"STORE", address}})); err != nil {
+	if err := errors.Join(n.columns.check(), checkDistinct([]flagged{{"TABLE", path}},
+		[]flagged{{"STORE", address}})); err != nil {
 		return err
 	}
 	defer n.columns.memory.begin()()
@@ -93,7 +97,9 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 		Table: table, IDColumn: n.columns.id, Targets: n.targets, Settings: settings, By: n.by(),
 	})
 	if errors.Is(err, campaign.ErrExists) {
-		return usagef("%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign", addressText(address), n.name)
+		return usagef(
+			"%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign",
+			addressText(address), n.name)
 	}
 	if err != nil {
 		return campaignError(faultsError(err, path, ""))
@@ -103,9 +109,16 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 		return campaignError(err)
 	}
 	counts := s.Counts()
-	n.progress.say("campaign %q in %s: %s, %s of them labelled, %s", n.name, addressText(address), words.Count(int(counts.Rows), "row", "rows"), words.Whole(int(counts.Labelled)), words.Count(len(s.Created.Columns), "column", "columns"))
+	n.progress.say("campaign %q in %s: %s, %s of them labelled, %s", n.name, addressText(address),
+		words.Count(int(counts.Rows), "row", "rows"), words.Whole(int(counts.Labelled)),
+		words.Count(len(s.Created.Columns), "column", "columns"))
 	n.warnUnlikely(address, s.Unlikely())
-	return nil
+	if text := s.Replicated(); text != "" {
+		n.progress.warn(text)
+	}
+	leaks, err := c.Leaks(ctx, s, n.asking(&n.columns.memory))
+	n.progress.warn(leaks...)
+	return err
 }
 
 // read reads a table, which may lack target columns.
@@ -133,7 +146,10 @@ func newCampaignAdd() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
-			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return n.add(cmd.Context(), c, args[0], args[1]) })
+			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
+				return n.add(cmd.Context(),
+					c, args[0], args[1])
+			})
 		},
 		Long: `Adds the rows of a table, which has the columns of the campaign and new ids. Labels
 in the table become labels of the campaign; those that are far from the labels so far
@@ -152,7 +168,8 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 	if err != nil {
 		return err
 	}
-	n.columns.id = s.Created.IDColumn
+	n.columns.id, n.columns.history, n.columns.format.lod = s.Created.IDColumn, s.History,
+		cmp.Or(n.columns.format.lod, s.Settings.Lod)
 	n.columns.numeric, n.columns.labels = slices.Clone(s.Created.Targets), s.Created.Targets
 	for _, column := range s.Created.Columns {
 		switch column.Kind {
@@ -175,12 +192,19 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 	if err != nil {
 		return faultsError(err, path, "")
 	}
-	for _, name := range slices.Sorted(maps.Keys(added.NewLevels)) {
-		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name, strings.Join(added.NewLevels[name], ", ")))
+	for _, text := range added.Converted {
+		n.progress.warn(nameOf(path) + ": " + text)
 	}
-	n.progress.say("%s: %s added, %s of them labelled (event %d)%s", nameOf(path), words.Count(int(added.Rows), "row", "rows"), words.Whole(int(added.Labelled)), added.Seq, again(added.Repeated))
+	for _, name := range slices.Sorted(maps.Keys(added.NewLevels)) {
+		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name,
+			strings.Join(added.NewLevels[name], ", ")))
+	}
+	n.progress.say("%s: %s added, %s of them labelled (event %d)%s", nameOf(path),
+		words.Count(int(added.Rows), "row", "rows"), words.Whole(int(added.Labelled)), added.Seq, again(added.Repeated))
 	n.warnWaiting(address, added.Waiting)
-	return nil
+	leaks, err := c.NewLeaks(ctx, added, n.asking(&n.columns.memory))
+	n.progress.warn(leaks...)
+	return err
 }
 
 // again is the part of a message about a repeated request.
@@ -217,6 +241,9 @@ they name, from the next ask on; the others stay as they are.`,
 	}
 	n.registerChange(c)
 	n.settings.register(c)
+	n.settings.flags.StringVar(&n.settings.lod, "lod", "",
+		"limit of detection of the labels, for those such as <LOD or n.d.: a number, or one for each target as in y=0.5,z=2")
+	c.Flags().AddFlagSet(n.settings.flags)
 	return c
 }
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/report"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 // statusPage is the page about the status of a campaign, which its commands name like this.
@@ -36,7 +36,8 @@ func ruleText(r campaign.StopRule) string {
 		of = " of " + r.Target
 	}
 	if r.Metric == "" {
-		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%", 100*campaign.MoreLabels, of, 100*r.Below)
+		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%",
+			100*campaign.MoreLabels, of, 100*r.Below)
 	}
 	return fmt.Sprintf("the %s%s is below %s", metricName(r.Metric), of, words.Number(r.Below))
 }
@@ -44,10 +45,13 @@ func ruleText(r campaign.StopRule) string {
 // nextSteps are what the reader does now, with the commands for a campaign that is named like this.
 func (s *campaignStatus) nextSteps(store []string) (steps []report.Step) {
 	add := func(text, command string, args ...string) {
-		steps = append(steps, report.Step{Text: s.marked(text), Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
+		steps = append(steps,
+			report.Step{Text: s.marked(text),
+				Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
 	}
 	if n := len(s.Doubtful); n > 0 {
-		add("Look again at "+words.Count(n, "label that waits", "labels that wait")+" for a second look, such as that of "+s.Doubtful[0].ID+". If it is right:", "confirm", s.Doubtful[0].ID)
+		add("Look again at "+words.Count(n, "label that waits", "labels that wait")+" for a second look, such as that of "+
+			s.Doubtful[0].ID+". If it is right:", "confirm", s.Doubtful[0].ID)
 	}
 	if n := len(s.state.Handed()); n > 0 {
 		add("Label "+words.Count(n, "row that is", "rows that are")+" out, and tell their labels:", "tell", "batch.csv")
@@ -56,7 +60,8 @@ func (s *campaignStatus) nextSteps(store []string) (steps []report.Step) {
 	case s.Advice.Verdict == campaign.Stop:
 		add("There are enough labels. This writes the table with them:", "export", "labelled.csv")
 	case s.Counts.Open > 0 && s.Advice.Verdict == campaign.TooEarly:
-		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask", "--audit", "1/4", "--out", "batch.csv")
+		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask",
+			"--audit", "1/4", "--out", "batch.csv")
 	case s.Counts.Open > 0:
 		add("Ask for the next rows:", "ask", "--out", "batch.csv")
 	case len(steps) == 0:
@@ -72,7 +77,8 @@ func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Sec
 		title += " of " + t.Target
 	}
 	facts := &report.Table{Columns: []report.Column{{Head: "what"}, {Head: "value"}}, Facts: true}
-	for _, f := range append([][2]string{{"target", t.Target}, {"labels", words.Whole(t.Labels)}}, statusFacts(t, s.Learner)...) {
+	for _, f := range append([][2]string{{"target", t.Target}, {"labels", words.Whole(t.Labels)}},
+		statusFacts(t, s.Learner)...) {
 		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(f[0]), report.Text(f[1])}})
 	}
 	sections := []report.Section{{Title: title, Tables: []*report.Table{s.markedTable(facts)}}}
@@ -87,7 +93,9 @@ func (s *campaignStatus) targetSections(i int, t wire.TargetStatus) []report.Sec
 		}
 	}
 	if n := len(t.Learners); n > 0 {
-		sections = append(sections, report.Section{Title: "The learners of " + t.Target, Figures: learnersFigures(t, s.decimal()), Tables: []*report.Table{s.markedTable(learnersTable(t, n))}, Beside: n > 1})
+		sections = append(sections, report.Section{Title: "The learners of " + t.Target,
+			Figures: learnersFigures(t, s.decimal()), Tables: []*report.Table{s.markedTable(learnersTable(t, n))},
+			Beside: n > 1})
 	}
 	return sections
 }
@@ -104,7 +112,8 @@ func learnersTable(t wire.TargetStatus, most int) *report.Table {
 		table.Note = fmt.Sprintf("The last %d of %d models. ", len(shown), n) + table.Note
 	}
 	for _, f := range shown {
-		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(int(f.Ask)), report.Count(f.Labels), outOfFold(f.Error), report.Text(f.Weights())}})
+		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(int(f.Ask)), report.Count(f.Labels),
+			outOfFold(f.Error), report.Text(f.Weights())}})
 	}
 	return table
 }
@@ -144,22 +153,25 @@ func learnersFigures(t wire.TargetStatus, decimal byte) []*report.Figure {
 			curve.X, curve.Y = append(curve.X, float64(f.Labels)), append(curve.Y, w)
 		}
 	}
-	return []*report.Figure{{Name: "learners", Title: "What the models were made of", Decimal: decimal, Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}}
+	return []*report.Figure{{Name: "learners", Title: "What the models were made of", Decimal: decimal,
+		Panels: []report.Panel{panel}, Note: "The weight of each learner in the models so far."}}
 }
 
 // curveTable lists the errors of the models so far.
 func curveTable(t wire.TargetStatus, kind learner.Kind) *report.Table {
 	models := map[bool]string{true: "Models", false: "Networks"}[kind.Blends()]
 	table := &report.Table{
-		Title:   models + " so far",
-		Note:    fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models, campaign.LeastAudited),
+		Title: models + " so far",
+		Note: fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models,
+			campaign.LeastAudited),
 		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
 	}
 	if kind.Blends() {
 		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
 	}
 	for _, p := range t.Curve.Points {
-		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows), report.Text(p.RMSE.String())}})
+		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows),
+			report.Text(p.RMSE.String())}})
 	}
 	return table
 }
@@ -183,18 +195,25 @@ func (s *campaignStatus) curveFigure(t wire.TargetStatus) *report.Figure {
 		fitted.X, fitted.Y = append(fitted.X, float64(labels)), append(fitted.Y, e.Value)
 		fitted.Low, fitted.High = append(fitted.Low, e.Low), append(fitted.High, e.High)
 	}
-	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10, Curves: []report.Curve{fitted}}
+	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10,
+		Curves: []report.Curve{fitted}}
 	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
-		panel.Curves = append(panel.Curves, report.Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends, Y: []float64{f.Wanted, f.Wanted}, Reference: true})
+		panel.Curves = append(panel.Curves, report.Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends,
+			Y: []float64{f.Wanted, f.Wanted}, Reference: true})
 	}
 	for _, p := range t.Curve.Points {
-		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(s.Learner) + "s so far", X: float64(p.Labels), Y: p.RMSE.Value,
-			Tip: s.marked(fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE, words.Count(p.Rows, "random row", "random rows")))})
+		panel.Marks = append(panel.Marks, report.Mark{Name: modelWord(s.Learner) + "s so far",
+			X: float64(p.Labels), Y: p.RMSE.Value,
+			Tip: s.marked(fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE,
+				words.Count(p.Rows, "random row", "random rows")))})
 	}
-	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: s.marked(t.ErrorOf)})
-	return &report.Figure{Name: "curve", Title: "The error, with more labels", Decimal: s.decimal(), Panels: []report.Panel{panel},
-		Note: s.marked(fmt.Sprintf("Measured on %s %s. To the right of now, the curve is a forecast.", words.Whole(t.Curve.Rows), randomWord(t.TargetStanding)))}
+	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value,
+		Tip: s.marked(t.ErrorOf)})
+	return &report.Figure{Name: "curve", Title: "The error, with more labels", Decimal: s.decimal(),
+		Panels: []report.Panel{panel},
+		Note: s.marked(fmt.Sprintf("Measured on %s %s. To the right of now, the curve is a forecast.",
+			words.Whole(t.Curve.Rows), randomWord(t.TargetStanding)))}
 }
 
 // outcomeFigure draws the labels of audit rows over their predictions; nil without any.
@@ -208,19 +227,24 @@ func (s *campaignStatus) outcomeFigure(target int, name string) *report.Figure {
 		x, y := float64(o.Predictions[target].Value), o.Label[target]
 		low, high = min(low, x, y), max(high, x, y)
 		panel.Marks = append(panel.Marks, report.Mark{Name: "audit rows", X: x, Y: y,
-			Tip: o.ID + s.marked(fmt.Sprintf(": label %s, predicted %s with %s", words.Number(y), words.Number(x), words.Count(o.Trained, "label", "labels")))})
+			Tip: o.ID + s.marked(fmt.Sprintf(": label %s, predicted %s with %s", words.Number(y), words.Number(x),
+				words.Count(o.Trained, "label", "labels")))})
 	}
 	if len(panel.Marks) == 0 {
 		return nil
 	}
-	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
-	return &report.Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured", Decimal: s.decimal(), Panels: []report.Panel{panel},
-		Note: s.marked(words.Count(len(panel.Marks), "audit row, predicted before its label came.", "audit rows, each predicted before its label came."))}
+	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high},
+		Y: []float64{low, high}, Reference: true}}
+	return &report.Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured",
+		Decimal: s.decimal(), Panels: []report.Panel{panel},
+		Note: s.marked(words.Count(len(panel.Marks), "audit row, predicted before its label came.",
+			"audit rows, each predicted before its label came."))}
 }
 
 // outTable lists the asks with rows that are still out.
 func outTable(s *campaignStatus) *report.Table {
-	t := &report.Table{Columns: []report.Column{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"}, {Head: "of"}, {Head: "lease ends"}}}
+	t := &report.Table{Columns: []report.Column{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"},
+		{Head: "of"}, {Head: "lease ends"}}}
 	handed := s.state.Handed()
 	for _, ask := range s.state.Asks {
 		out := 0
@@ -236,7 +260,8 @@ func outTable(s *campaignStatus) *report.Table {
 		if ask.LeaseEnd != nil {
 			end = timeText(*ask.LeaseEnd)
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(ask.Ask)).Marked(s.decimal()), report.Text(ask.Person), report.Text(timeText(ask.Time)),
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(ask.Ask)).Marked(s.decimal()),
+			report.Text(ask.Person), report.Text(timeText(ask.Time)),
 			report.Count(out).Marked(s.decimal()), report.Count(len(ask.Rows)).Marked(s.decimal()), report.Text(end)}})
 	}
 	if len(t.Rows) == 0 {
@@ -254,7 +279,8 @@ func historyTable(s *campaignStatus) *report.Table {
 		if s.state.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(e.Seq)).Marked(s.decimal()), report.Text(timeText(e.Time)), report.Text(e.Person), report.Text(what)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(e.Seq)).Marked(s.decimal()),
+			report.Text(timeText(e.Time)), report.Text(e.Person), report.Text(what)}})
 	}
 	t.Note = "The latest first. An event in brackets has no effect: it was undone, or it undoes another one."
 	if len(s.log) > most {
@@ -263,10 +289,12 @@ func historyTable(s *campaignStatus) *report.Table {
 	return t
 }
 
-// waitingNote says how many labels wait for a second look, and whether labels that the model has learnt from have changed.
+// waitingNote says how many labels wait for a second look, and whether labels that the model has learnt from have
+// changed.
 func waitingNote(s *campaignStatus) (text string) {
 	if n := len(s.Doubtful); n > 0 {
-		text = fmt.Sprintf(" %s for a second look, and nothing here follows from %s.", words.Count(n, "label waits", "labels wait"), map[bool]string{true: "it", false: "them"}[n == 1])
+		text = fmt.Sprintf(" %s for a second look, and nothing here follows from %s.",
+			words.Count(n, "label waits", "labels wait"), map[bool]string{true: "it", false: "them"}[n == 1])
 	}
 	if note := s.Model.Note(); note != "" {
 		text += " The " + note + "."

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/kept"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 // campaignRunning is a run of campaign run.
@@ -80,7 +80,8 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	f.StringVar(&r.stop, "stop", "", "stop rule, such as 'rmse<0.5' or 'gain<2%'")
 	f.IntVar(&r.maxLabels, "max-labels", 0, "end when this many rows of the campaign have a label; 0 means no limit")
 	f.IntVarP(&r.batch, "batch", "n", 0, "rows to ask for at a time (default by the settings)")
-	f.StringVar(&r.lease, "lease", "", "how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")
+	f.StringVar(&r.lease, "lease", "",
+		"how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")
 	f.StringVar(&r.person, "person", "oracle", "in whose name rows are out; runs at the same time need different ones")
 	f.BoolVar(&r.accept, "accept", false, "no label waits for a second look: the oracle is sure")
 	f.BoolVar(&r.json, "json", false, "print one JSON object at the end")
@@ -127,7 +128,8 @@ func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer
 // check returns the run that the flags describe, without the oracle.
 func (r *campaignRunning) check() (how campaign.Run, err error) {
 	how = campaign.Run{
-		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels), Accept: r.accept, Ask: r.asking(&r.memory),
+		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels),
+		Accept: r.accept, Ask: r.asking(&r.memory),
 	}
 	how.Ask.Rows, how.Ask.Kept = r.batch, &kept.Features{}
 	switch {
@@ -179,7 +181,9 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 	return func(now campaign.Report) {
 		switch now.Happening {
 		case campaign.RunWaits:
-			r.progress.say("another run in the name of %q is at work; this one waits for it to end (--person NAME would work beside it)", r.person)
+			r.progress.say(
+				"another run in the name of %q is at work; this one waits for it to end (--person NAME would work beside it)",
+				r.person)
 		case campaign.RunAsked:
 			for _, w := range now.Batch.Result.Warnings {
 				if !slices.Contains(r.warned, w) {
@@ -201,24 +205,29 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 		case campaign.RunEnds:
 			r.progress.say("%s; %s still being labelled", now.Reason, words.Count(now.Running, "row is", "rows are"))
 		}
-		detail := fmt.Sprintf("%d running, %d waiting, %d failed, %d later", now.Running, now.Waiting, now.Result.Failed, now.Result.Later)
+		detail := fmt.Sprintf("%d running, %d waiting, %d failed, %d later", now.Running, now.Waiting,
+			now.Result.Failed, now.Result.Later)
 		r.progress.step("rows labelled", int(now.Labelled), int(labels), detail)
 	}
 }
 
-func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, result *campaign.RunResult, begin time.Time, out io.Writer) error {
+func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, result *campaign.RunResult,
+	begin time.Time, out io.Writer) error {
 	s, err := c.State(ctx)
 	if err != nil {
 		return err
 	}
 	counts := s.Counts()
 	if r.json {
-		return printJSON(out, wire.RunSummary{Campaign: c.Name(), RunResult: result, Counts: counts, Seconds: number(time.Since(begin).Seconds())})
+		return printJSON(out, wire.RunSummary{Campaign: c.Name(), RunResult: result, Counts: counts,
+			Seconds: number(time.Since(begin).Seconds())})
 	}
 	fmt.Fprintf(out, "ended: %s (%s)\n", result.End, shown(result.Because))
-	fmt.Fprintf(out, "%s labelled, %d failed, %d to be told later, %d returned\n", words.Count(result.Told, "row", "rows"), result.Failed, result.Later, result.Returned)
+	fmt.Fprintf(out, "%s labelled, %d failed, %d to be told later, %d returned\n", words.Count(result.Told, "row", "rows"),
+		result.Failed, result.Later, result.Returned)
 	if result.Waiting > 0 {
-		fmt.Fprintf(out, "%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
+		fmt.Fprintf(out,
+			"%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
 	}
 	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), countsText(counts))
 	return nil
@@ -238,7 +247,9 @@ func rowsFailed(result *campaign.RunResult) error {
 	case result.End == campaign.EndGaveUp:
 		return errorf("gave up: %s; 'nextbatch campaign fail STORE ID --again' opens a row again", result.Because)
 	case result.Failed > 0 && result.End != campaign.EndInterrupted && result.End != campaign.EndError:
-		return someError{result.Failed, result.Failed + result.Told, errorf("%s; 'nextbatch campaign history STORE' has the reasons", words.Count(result.Failed, "row failed", "rows failed"))}
+		return someError{result.Failed, result.Failed + result.Told,
+			errorf("%s; 'nextbatch campaign history STORE' has the reasons",
+				words.Count(result.Failed, "row failed", "rows failed"))}
 	}
 	return nil
 }

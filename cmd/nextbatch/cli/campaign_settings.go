@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
@@ -22,8 +23,11 @@ type settingFlags struct {
 	batch                int
 	learner              learner.Kind
 	method, audit, lease string
+	lod                  string
 	latest, randomStart  bool
 	weights              []float64
+	ranges               dataset.Ranges
+	keep                 []string
 	limits               limitFlags
 	net                  networkFlags
 
@@ -36,11 +40,16 @@ func (f *settingFlags) register(c *cobra.Command) {
 	s.IntVarP(&f.batch, "batch", "n", campaign.DefaultBatch, "rows of an ask that does not say how many")
 	registerLearner(s, &f.learner)
 	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default that of the learner)")
-	s.StringVar(&f.audit, "audit", words.Share(campaign.DefaultAudit), "share of audit rows in each batch: a fraction or a number from 0 to 1")
-	s.StringVar(&f.lease, "lease", daysText(campaign.DefaultLease), "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
+	s.StringVar(&f.audit, "audit", words.Share(campaign.DefaultAudit),
+		"share of audit rows in each batch: a fraction or a number from 0 to 1")
+	s.StringVar(&f.lease, "lease", daysText(campaign.DefaultLease),
+		"how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
 	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
-	s.BoolVar(&f.randomStart, "random-start", false, "the rows with a label at the start were drawn at random, so that errors are estimated from them, too")
+	s.BoolVar(&f.randomStart, "random-start", false,
+		"the rows with a label at the start were drawn at random, so that errors are estimated from them, too")
 	s.Float64SliceVar(&f.weights, "weights", nil, "weights of several targets, in their order (default all the same)")
+	registerRange(s, &f.ranges)
+	registerKeep(s, &f.keep)
 	f.limits.register(s)
 	f.net.registerChoice(s, "seed of networks, methods and audit rows")
 	f.net.registerMembers()
@@ -63,8 +72,11 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 		"audit":           func() { s.Audit, err = orShare(f.audit, err) },
 		"lease":           func() { s.Lease, err = orLease(f.lease, err) },
 		"latest":          func() { s.Latest = f.latest },
+		"lod":             func() { s.Lod = f.lod },
 		"random-start":    func() { s.RandomStart = f.randomStart },
 		"weights":         func() { s.Weights = f.weights },
+		"range":           func() { s.Ranges = f.ranges },
+		"keep":            func() { s.Keep = f.keep },
 		"cost":            func() { s.CostColumn = f.limits.CostColumn },
 		"budget":          func() { s.Budget = &f.limits.budget },
 		"cost-aware":      func() { s.PerCost = f.limits.PerCost },

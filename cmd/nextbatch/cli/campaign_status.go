@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/report"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 // campaignStanding is a run of campaign status.
@@ -157,7 +157,8 @@ type campaignStatus struct {
 // decimal is the decimal mark of the campaign's table; 0 means a point.
 func (s *campaignStatus) decimal() byte { return s.state.Created.Style().Decimal }
 
-// marked writes the numbers of a text as the table does. Names in it, and those of the campaign, its targets and its labels that wait, stay.
+// marked writes the numbers of a text as the table does. Names in it, and those of the campaign, its targets and its
+// labels that wait, stay.
 func (s *campaignStatus) marked(text string, names ...string) string {
 	names = append(append(names, s.Campaign), s.state.Created.Targets...)
 	for _, w := range s.Doubtful {
@@ -184,7 +185,8 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 		return nil, err
 	}
 	s := &campaignStatus{wire.CampaignStatus{
-		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
+		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice,
+		Rule:     found.Rule.String(),
 		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
 	}, found.Rule, state, log}
@@ -204,9 +206,11 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 // errorOf describes on which rows an error is estimated, or why there is none.
 func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
 	if t.Curve == nil {
-		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d", campaign.LeastAudited, t.Audited)
+		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
+			campaign.LeastAudited, t.Audited)
 	}
-	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", modelWord(kind), words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
+	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", modelWord(kind),
+		words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
 }
 
 // randomWord names the rows that estimates are based on.
@@ -219,7 +223,8 @@ func randomWord(t campaign.TargetStanding) string {
 
 func printStatus(out io.Writer, s *campaignStatus) error {
 	line := func(name, text string) { fmt.Fprintf(out, "%-9s %s\n", name, shown(text)) }
-	line("campaign", s.marked(fmt.Sprintf("%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))))
+	line("campaign", s.marked(fmt.Sprintf("%s, since %s, %s", s.Campaign, timeText(s.Created),
+		words.Count(s.Asks, "ask", "asks"))))
 	line("rows", s.marked(words.Whole(int(s.Rows))+": "+countsText(s.Counts)))
 	for i, text := range waitingFacts(s.Doubtful, s.state.Now, s.decimal()) {
 		line(map[bool]string{true: "waiting"}[i == 0], text)
@@ -302,7 +307,8 @@ func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
 		return fmt.Sprintf("%s; no model has been fitted yet", kind)
 	}
 	last := t.Learners[n-1]
-	return fmt.Sprintf("%s; ask %d, with %s: %s", kind, last.Ask, words.Count(last.Labels, "label", "labels"), last.Learner)
+	return fmt.Sprintf("%s; ask %d, with %s: %s", kind, last.Ask,
+		words.Count(last.Labels, "label", "labels"), last.Learner)
 }
 
 func percentText(i campaign.Interval) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/wire"
 )
 
 // telling is a run of campaign tell.
@@ -40,7 +40,10 @@ func newCampaignTell() *cobra.Command {
 				return err
 			}
 			defer t.memory.begin()()
-			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return t.run(cmd.Context(), c, args, cmd.OutOrStdout()) })
+			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
+				return t.run(cmd.Context(), c,
+					args, cmd.OutOrStdout())
+			})
 		},
 		Long: `Takes the labels of a table that has the ids of rows and target columns: a batch
 file that somebody has filled in, or any other one. Lines without a label are skipped,
@@ -65,7 +68,8 @@ were skipped; the others are those of 'nextbatch select'.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&t.partial, "partial", false, "accept the lines that are right, even if others are wrong")
-	f.BoolVar(&t.again, "again", false, "count a number that a row has already as one more measurement")
+	f.BoolVar(&t.again, "again", false,
+		"count a number that a row has already, or an identical line of the file, as one more measurement")
 	f.BoolVar(&t.correct, "correct", false, "replace the measurements of the rows")
 	f.BoolVar(&t.accept, "accept", false, "no label waits for a second look")
 	f.BoolVar(&t.json, "json", false, "print one JSON object")
@@ -80,19 +84,23 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 	if t.again && t.correct {
 		return usagef("--again adds a measurement and --correct replaces it: use one of them")
 	}
-	table, err := t.read(ctx, c, path)
+	table, units, err := t.read(ctx, c, path)
 	if err != nil {
 		return err
 	}
-	entries, err := c.Entries(ctx, table)
+	entries, said, err := c.Entries(ctx, table)
 	if err != nil {
 		return faultsError(err, path, "")
+	}
+	for _, text := range said {
+		t.progress.warn(nameOf(path) + ": " + text)
 	}
 	tell, word := c.Tell, "told"
 	if t.correct {
 		tell, word = c.Correct, "corrected"
 	}
-	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Partial: t.partial, Again: t.again, Accept: t.accept})
+	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Units: units, Partial: t.partial,
+		Again: t.again, Accept: t.accept})
 	if err != nil {
 		return faultsError(err, path, ": correct the file, or take the other lines with --partial")
 	}
@@ -101,7 +109,8 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 			return err
 		}
 	}
-	t.progress.say("%s: %s %s%s, %s, %s none yet%s", nameOf(path), words.Count(len(told.Rows), "label", "labels"), word, eventText(told.Seq), words.Count(told.Known, "was known", "were known"),
+	t.progress.say("%s: %s %s%s, %s, %s none yet%s", nameOf(path), words.Count(len(told.Rows), "label", "labels"), word,
+		eventText(told.Seq), words.Count(told.Known, "was known", "were known"),
 		words.Count(table.Rows()-len(entries), "line has", "lines have"), again(told.Repeated))
 	t.warnWaiting(address, told.Waiting)
 	if len(told.Faults) > 0 {
@@ -112,54 +121,71 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 
 // leftOut reports lines that were skipped.
 func leftOut(path string, faults []campaign.Fault, lines int) error {
-	list := []error{errorf("%s: %d of %d lines with a label are wrong and were left out", nameOf(path), len(faults), lines)}
+	list := []error{errorf("%s: %d of %d lines with a label are wrong and were left out",
+		nameOf(path), len(faults), lines)}
 	for _, f := range faults {
 		list = append(list, errorf("%s: %s: %s", nameOf(path), f.Place(), f.Reason))
 	}
 	return someError{len(faults), lines, errors.Join(list...)}
 }
 
-// read reads a file of labels, in which labels keep their spelling.
-func (t *telling) read(ctx context.Context, c *campaign.Campaign, path string) (*dataset.Table, error) {
+// read reads a file of labels, in which labels keep their spelling, and the units of targets that have none yet.
+func (t *telling) read(ctx context.Context, c *campaign.Campaign,
+	path string) (*dataset.Table, map[string]string, error) {
 	s, err := c.State(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts, err := t.format.options()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	own := s.ReadOptions()
-	opts.Kinds, opts.Lenient, opts.Missing, opts.MaxMemory = maps.Clone(own.Kinds), own.Lenient, append(own.Missing, t.format.marks...), t.memory.left()
+	opts.Kinds, opts.Lenient, opts.Missing, opts.MaxMemory = maps.Clone(own.Kinds), own.Lenient,
+		append(own.Missing, t.format.marks...), t.memory.left()
+	opts.History = own.History
+	if t.format.lod == "" {
+		opts.Lod = own.Lod
+	}
 	table, err := t.format.readTable(ctx, path, opts)
 	if usage := (usageError{}); errors.As(err, &usage) {
-		return nil, err
+		return nil, nil, err
 	}
 	if err != nil {
-		return nil, dataError{err}
+		return nil, nil, dataError{err}
 	}
 	t.progress.reportOrigin(path, table)
 	return t.plain(table, s.Created.Targets, opts, path)
 }
 
-// plain returns a table whose labels are written as programs write numbers.
-func (t *telling) plain(table *dataset.Table, targets []string, opts source.Options, path string) (*dataset.Table, error) {
+// plain returns a table whose labels are written as programs write numbers, and their units where the campaign knows
+// none.
+func (t *telling) plain(table *dataset.Table, targets []string, opts source.Options,
+	path string) (*dataset.Table, map[string]string, error) {
 	columns, from := slices.Clone(table.Columns()), table.Origin()
+	units := map[string]string{}
 	for i, c := range columns {
 		if !slices.Contains(targets, c.Name()) {
 			continue
 		}
-		labels, warnings := source.PlainNumbers(c, opts, from)
-		for _, w := range warnings {
+		labels, err := source.PlainNumbers(c, opts, from)
+		if at := (*source.Error)(nil); errors.As(err, &at) {
+			at.File = nameOf(path)
+			return nil, nil, dataError{at}
+		}
+		for _, w := range labels.Warnings {
 			t.progress.warn(nameOf(path) + ": " + w)
 		}
-		columns[i] = labels
+		columns[i] = labels.Plain
+		if labels.Unit != "" {
+			units[c.Name()] = labels.Unit
+		}
 	}
 	plain, err := dataset.NewTable(columns...)
 	if err == nil {
 		plain.SetOrigin(from)
 	}
-	return plain, err
+	return plain, units, err
 }
 
 // changingRows is a run of campaign fail, return, retire or confirm.
@@ -171,7 +197,8 @@ type changingRows struct {
 }
 
 // command returns a command that changes rows by their ids.
-func (r *changingRows) command(c *cobra.Command, past string, change func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error)) *cobra.Command {
+func (r *changingRows) command(c *cobra.Command, past string,
+	change func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error)) *cobra.Command {
 	c.Args = cobra.MinimumNArgs(2)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
@@ -194,7 +221,8 @@ func (r *changingRows) command(c *cobra.Command, past string, change func(c *cam
 					return err
 				}
 			}
-			r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq), again(changed.Repeated))
+			r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq),
+				again(changed.Repeated))
 			return nil
 		})
 	}

@@ -79,11 +79,13 @@ func waitingFacts(list []campaign.Waiting, now time.Time, decimal byte) (lines [
 	}
 	text := "1 label has waited for a second look for %s; nothing learns from it before it is confirmed or corrected"
 	if n := len(list); n > 1 {
-		text = strconv.Itoa(n) + " labels wait for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected"
+		text = strconv.Itoa(n) +
+			" labels wait for a second look, the oldest for %s; nothing learns from them before they are confirmed or corrected"
 	}
 	lines = append(lines, fmt.Sprintf(text, ageText(now.Sub(list[0].Since))))
 	for _, w := range list[:min(mostWaiting, len(list))] {
-		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person), words.MarkedIn(waitingText(w), decimal, w.Target)))
+		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person),
+			words.MarkedIn(waitingText(w), decimal, w.Target)))
 	}
 	if more := len(list) - mostWaiting; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; --json lists all", more))
@@ -91,12 +93,14 @@ func waitingFacts(list []campaign.Waiting, now time.Time, decimal byte) (lines [
 	return lines
 }
 
-// unlikelyFacts are the lines of a status about labels that count although they are far from the others, with this decimal mark; 0 means a point.
+// unlikelyFacts are the lines of a status about labels that count although they are far from the others, with this
+// decimal mark; 0 means a point.
 func unlikelyFacts(list []campaign.Waiting, decimal byte) (lines []string) {
 	if len(list) == 0 {
 		return nil
 	}
-	lines = append(lines, words.Count(len(list), "label counts although it is", "labels count although they are")+" far from all others, and one such label can decide the error; if it is wrong, tell the right one with --correct")
+	lines = append(lines, words.Count(len(list), "label counts although it is", "labels count although they are")+
+		" far from all others, and one such label can decide the error; if it is wrong, tell the right one with --correct")
 	for _, w := range list[:min(mostWaiting, len(list))] {
 		lines = append(lines, w.ID+": "+words.MarkedIn(waitingText(w), decimal, w.Target))
 	}
@@ -134,7 +138,10 @@ func countsText(c campaign.Counts) string {
 	}
 	repeats := ""
 	if c.Repeats > 0 {
-		repeats = fmt.Sprintf("; %s out", words.Count(int(c.Repeats), "further measurement of a labelled row is", "further measurements of labelled rows are"))
+		repeats = fmt.Sprintf("; %s out", words.Count(int(c.Repeats), "further measurement of a labelled row is",
+			"further measurements of labelled rows are"))
 	}
-	return fmt.Sprintf("%s open, %s asked, %s labelled, %s%s failed, %s retired", words.Whole(int(c.Open)), words.Whole(int(c.Asked)), words.Whole(int(c.Labelled)), waiting, words.Whole(int(c.Failed)), words.Whole(int(c.Retired))) + repeats
+	return fmt.Sprintf("%s open, %s asked, %s labelled, %s%s failed, %s retired", words.Whole(int(c.Open)),
+		words.Whole(int(c.Asked)), words.Whole(int(c.Labelled)), waiting, words.Whole(int(c.Failed)),
+		words.Whole(int(c.Retired))) + repeats
 }

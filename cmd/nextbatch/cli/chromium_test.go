@@ -40,7 +40,8 @@ func newChromium(t *testing.T) *chromium {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
+	c := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
+		"--user-data-dir="+t.TempDir())
 	c.ExtraFiles = []*os.File{read, write} // 3 and 4, as the protocol has it
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -131,7 +132,8 @@ func (b *chromium) open(file string, width int, dark bool) {
 	}
 	b.resize(width)
 	scheme := map[bool]string{true: "dark", false: "light"}[dark]
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]string{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"features": []any{map[string]string{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	b.call("Page.navigate", map[string]any{"url": "file://" + path}, nil)
 	b.loaded()
 }
@@ -145,14 +147,16 @@ func (b *chromium) loaded() {
 // resize gives the window another width.
 func (b *chromium) resize(width int) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1,
+		"mobile": width < 600}, nil)
 }
 
 // press presses a key, such as Enter.
 func (b *chromium) press(key string, code int) {
 	b.t.Helper()
 	for _, kind := range []string{"rawKeyDown", "keyUp"} {
-		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key,
+			"windowsVirtualKeyCode": code}, nil)
 	}
 }
 
@@ -165,7 +169,8 @@ func (b *chromium) evaluate(expression string, value any) {
 		} `json:"result"`
 		Exception json.RawMessage `json:"exceptionDetails"`
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
+		"awaitPromise": true}, &answer)
 	if answer.Exception != nil {
 		b.t.Fatalf("%s", answer.Exception)
 	}

@@ -15,7 +15,8 @@ func TestDemo(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := must(t, exitOK, "demo", "--rounds", "1", "--start", "64", "-n", "32", "--repeats", "1", "--out", dir, "--json")
+	out, _ := must(t, exitOK, "demo", "--rounds", "1", "--start", "64", "-n", "32", "--repeats", "1",
+		"--out", dir, "--json")
 	var result demoResult
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -39,11 +40,13 @@ func TestDemo(t *testing.T) {
 
 func TestDemoTable(t *testing.T) {
 	var out bytes.Buffer
-	r := demoResult{Labels: []int{5, 9, 13}, Repeats: 1, RMSE: map[string][]float64{"random": {1.25, 1.1, 1}, demoSpecs()[0]: {1.25, 0.9, 0.5}}}
+	r := demoResult{Labels: []int{5, 9, 13}, Repeats: 1, RMSE: map[string][]float64{"random": {1.25, 1.1, 1},
+		demoSpecs()[0]: {1.25, 0.9, 0.5}}}
 	if err := demoTable(r).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1.250", "With 13 labels, the error is 50 % lower than with random rows.", "random rows reach with 13 labels takes 9.", "Mean of 1 repetition,"} {
+	for _, want := range []string{"1.250", "With 13 labels, the error is 50 % lower than with random rows.",
+		"random rows reach with 13 labels takes 9.", "Mean of 1 repetition,"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in %s", want, out.String())
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
-	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/internal/report"
 )
 
 // steps are those of a command that reads rows and computes something, in their order. Flags are

@@ -13,22 +13,24 @@ import (
 )
 
 // fitted saves a network of the sample table.
-func fitted(t *testing.T, more ...string) string {
+func fittedFile(t *testing.T, more ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "net.safetensors")
-	must(t, exitOK, slices.Concat([]string{"fit", sample(t), "--target", "y", "--id", "id", "--out", path}, quick, more)...)
+	must(t, exitOK, slices.Concat([]string{"fit", sample(t), "--target", "y", "--id", "id", "--out",
+		path}, quick, more)...)
 	return path
 }
 
 func TestFitPredictEvaluate(t *testing.T) {
-	model, table := fitted(t, "--ensemble", "2"), sample(t)
+	model, table := fittedFile(t, "--ensemble", "2"), sample(t)
 	predicted := filepath.Join(t.TempDir(), "p.csv")
 	must(t, exitOK, "predict", table, "--model", model, "--id", "id", "--coverage", "0.8", "--out", predicted)
 	p, err := source.ReadFile(t.Context(), predicted, source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"id", "row", "prediction", "uncertainty", "low", "high"}; !slices.Equal(p.Names(), want) || p.Rows() != 120 {
+	if want := []string{"id", "row", "prediction", "uncertainty", "low", "high"}; !slices.Equal(p.Names(),
+		want) || p.Rows() != 120 {
 		t.Fatalf("%d rows of %q", p.Rows(), p.Names())
 	}
 	value := func(name string) float64 {
@@ -57,7 +59,8 @@ func TestFitPredictEvaluate(t *testing.T) {
 		t.Error(out)
 	}
 	for _, args := range [][]string{
-		{"fit", table, "--out", "x.safetensors"}, {"fit", table, "--target", "y"}, {"fit", table, "--target", "y", "--out", "x.net"},
+		{"fit", table, "--out", "x.safetensors"}, {"fit", table, "--target", "y"},
+		{"fit", table, "--target", "y", "--out", "x.net"},
 		{"predict", table}, {"predict", table, "--model", model, "--coverage", "1"},
 		{"evaluate", table, "--target", "y"}, {"evaluate", table, "--model", model}, {"fit"},
 	} {
@@ -66,7 +69,8 @@ func TestFitPredictEvaluate(t *testing.T) {
 	for _, args := range [][]string{
 		{"predict", write(t, "t.csv", "x0,x1\n1,2\n"), "--model", model},
 		{"predict", table, "--model", table},
-		{"predict", write(t, "t.csv", strings.Replace(sampleText(func(int) bool { return true }), ",red,", ",pink,", 1)), "--model", model, "--missing", "refuse"},
+		{"predict", write(t, "t.csv", strings.Replace(sampleText(func(int) bool { return true }), ",red,", ",pink,", 1)),
+			"--model", model, "--missing", "refuse"},
 		{"evaluate", table, "--model", model, "--target", "x0"},
 		{"evaluate", write(t, "t.csv", sampleText(func(int) bool { return false })), "--model", model, "--target", "y"},
 		{"fit", write(t, "t.csv", "a,y\n1,2\n2,\n"), "--target", "y", "--out", filepath.Join(t.TempDir(), "n.safetensors")},
@@ -77,9 +81,12 @@ func TestFitPredictEvaluate(t *testing.T) {
 
 func TestFitJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net.safetensors")
-	out, _ := must(t, exitOK, slices.Concat([]string{"fit", sample(t), "--target", "y", "--id", "id", "--out", path, "--json"}, quick)...)
+	out,
+		_ := must(t, exitOK, slices.Concat([]string{"fit", sample(t), "--target", "y", "--id", "id", "--out",
+		path, "--json"}, quick)...)
 	var r fitResult
-	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Rows != 32 || r.ValidRows != 8 || len(r.ValidRMSE) != 1 || len(r.Inputs) < 4 {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Rows != 32 || r.ValidRows != 8 ||
+		len(r.ValidRMSE) != 1 || len(r.Inputs) < 4 {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -88,21 +95,24 @@ func TestFitJSON(t *testing.T) {
 func TestSelectModel(t *testing.T) {
 	// fit knows no cost and group, so that all columns but the id are inputs.
 	args := []string{sample(t), "--target", "y", "-n", "8", "--id", "id"}
-	trained, loaded := selectJSON(t, args...), selectJSON(t, append(args, "--model", fitted(t))...)
+	trained, loaded := selectJSON(t, args...), selectJSON(t, append(args, "--model", fittedFile(t))...)
 	if !slices.Equal(trained.IDs, loaded.IDs) || loaded.Timings.Train != 0 {
 		t.Errorf("%v and %v", trained.IDs, loaded.IDs)
 	}
-	pool := selectJSON(t, "--pool", write(t, "p.csv", sampleText(func(int) bool { return false })), "-n", "8", "--model", fitted(t), "--method", "maxdist-p:ll")
+	pool := selectJSON(t, "--pool", write(t, "p.csv", sampleText(func(int) bool { return false })), "-n", "8", "--model",
+		fittedFile(t), "--method", "maxdist-p:ll")
 	if len(pool.Indices) != 8 {
 		t.Errorf("%+v", pool)
 	}
-	must(t, exitUsage, append([]string{"select", "--model", fitted(t), "--method", "maxdet-p:ll>ens(3)>train"}, args...)...)
+	must(t, exitUsage, append([]string{"select", "--model", fittedFile(t), "--method",
+		"maxdet-p:ll>ens(3)>train"}, args...)...)
 }
 
 func TestFeaturesAndGram(t *testing.T) {
 	table, dir := sample(t), t.TempDir()
 	pool, train, k := filepath.Join(dir, "p.npy"), filepath.Join(dir, "t.npy"), filepath.Join(dir, "k.npy")
-	must(t, exitOK, slices.Concat([]string{"features", table, "--target", "y", "--id", "id", "--method", "lcmd-tp:grad>sketch(8)", "--out", pool, "--train-out", train}, quick)...)
+	must(t, exitOK, slices.Concat([]string{"features", table, "--target", "y", "--id", "id", "--method",
+		"lcmd-tp:grad>sketch(8)", "--out", pool, "--train-out", train}, quick)...)
 	for path, rows := range map[string]int{pool: 80, train: 40} {
 		m, err := source.ReadMatrix[float32](t.Context(), path, source.Options{})
 		if err != nil || m.Rows != rows || m.Cols != 8 {
@@ -117,7 +127,8 @@ func TestFeaturesAndGram(t *testing.T) {
 			t.Errorf("pick %d is row %d, by features %d", i, byTable.Indices[i], want)
 		}
 	}
-	must(t, exitOK, slices.Concat([]string{"gram", table, "--target", "y", "--id", "id", "--method", "maxdet-p:ntk>train", "--columns", "train", "--out", k}, quick)...)
+	must(t, exitOK, slices.Concat([]string{"gram", table, "--target", "y", "--id", "id", "--method", "maxdet-p:ntk>train",
+		"--columns", "train", "--out", k}, quick)...)
 	if m, err := source.ReadMatrix[float64](t.Context(), k, source.Options{}); err != nil || m.Rows != 80 || m.Cols != 40 {
 		t.Errorf("%v, %d x %d", err, m.Rows, m.Cols)
 	}
@@ -159,12 +170,14 @@ func TestSpecs(t *testing.T) {
 
 func TestDoctorVersionManCompletion(t *testing.T) {
 	var h health
-	if out, _ := must(t, exitOK, "doctor", "--json"); json.Unmarshal([]byte(out), &h) != nil || !h.OK || h.Threads < 1 || len(h.Tests) < 4 {
+	if out, _ := must(t, exitOK, "doctor", "--json"); json.Unmarshal([]byte(out), &h) != nil || !h.OK ||
+		h.Threads < 1 || len(h.Tests) < 4 {
 		t.Errorf("%+v", h)
 	}
 	must(t, exitOK, "doctor")
 	var b build
-	if out, _ := must(t, exitOK, "version", "--json"); json.Unmarshal([]byte(out), &b) != nil || b.Go == "" || b.Version == "" {
+	if out, _ := must(t, exitOK, "version", "--json"); json.Unmarshal([]byte(out), &b) != nil ||
+		b.Go == "" || b.Version == "" {
 		t.Errorf("%+v", b)
 	}
 	must(t, exitOK, "version")

@@ -133,7 +133,8 @@ or with the next fetch. Existing files are compared with the hash that was recor
 when they were first seen.`,
 	}
 	f.registerSets(c)
-	c.Flags().StringVar(&mirror, "mirror", "", "folder with the files or their archives, or address of a server that has them, instead of the sources")
+	c.Flags().StringVar(&mirror, "mirror", "",
+		"folder with the files or their archives, or address of a server that has them, instead of the sources")
 	return c
 }
 

@@ -142,7 +142,8 @@ func printDataList(out io.Writer, entries []dataEntry) error {
 		if e.Problem != "" {
 			state = "damaged"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Paper.Pool, e.Paper.Test, e.Paper.Features, shown(state), e.Title)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Paper.Pool, e.Paper.Test,
+			e.Paper.Features, shown(state), e.Title)
 	}
 	return w.Flush()
 }

@@ -33,18 +33,22 @@ func roadServer(t *testing.T) string {
 
 func TestData(t *testing.T) {
 	mirror, dir := roadServer(t), filepath.Join(t.TempDir(), "data")
-	if _, log := must(t, exitData, "data", "prepare", "road", "--data", dir); !strings.Contains(log, "nextbatch data fetch road downloads it") {
+	if _, log := must(t, exitData, "data", "prepare", "road", "--data", dir); !strings.Contains(log,
+		"nextbatch data fetch road downloads it") {
 		t.Error(log)
 	}
 	_, log := must(t, exitOK, "data", "fetch", "road", "--data", dir, "--mirror", mirror)
 	if !strings.Contains(log, "road: fetched: "+filepath.Join(dir, "3D_spatial_network.txt")) {
 		t.Error(log)
 	}
-	if _, log := must(t, exitOK, "data", "fetch", "road", "--data", dir, "--mirror", mirror); !strings.Contains(log, "already there") {
+	if _, log := must(t, exitOK, "data", "fetch", "road", "--data", dir, "--mirror",
+		mirror); !strings.Contains(log, "already there") {
 		t.Error(log)
 	}
 	_, log = must(t, exitOK, "data", "prepare", "road", "--data", dir)
-	if !strings.Contains(log, "3000 of 3000 rows, 2 features") || !strings.Contains(log, "warning: road: pool 1120, test 600 and 2 features, where the paper has 198720, 234874 and 2") {
+	if !strings.Contains(log, "3000 of 3000 rows, 2 features") ||
+		!strings.Contains(log,
+			"warning: road: pool 1120, test 600 and 2 features, where the paper has 198720, 234874 and 2") {
 		t.Error(log)
 	}
 	if _, log := must(t, exitOK, "data", "prepare", "road", "--data", dir, "-q"); strings.Contains(log, "already") {
@@ -55,13 +59,16 @@ func TestData(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &e); err != nil {
 		t.Fatal(err)
 	}
-	if e.State != "prepared" || e.Raw.SHA256 != e.Raw.Pinned || e.Prepared.Counts != (dataCounts{1120, 600, 2}) || e.Label != "column 3" {
+	if e.State != "prepared" || e.Raw.SHA256 != e.Raw.Pinned || e.Prepared.Counts != (dataCounts{1120, 600, 2}) ||
+		e.Label != "column 3" {
 		t.Errorf("%+v", e)
 	}
-	if out, _ := must(t, exitOK, "data", "info", "road", "--data", dir); !strings.Contains(out, "pool 198720, test 234874, 2 features") || !strings.Contains(out, "3000 of 3000") {
+	if out, _ := must(t, exitOK, "data", "info", "road", "--data", dir); !strings.Contains(out,
+		"pool 198720, test 234874, 2 features") || !strings.Contains(out, "3000 of 3000") {
 		t.Error(out)
 	}
-	if out, _ := must(t, exitOK, "data", "list", "--data", dir); strings.Count(out, "missing") != 14 || strings.Count(out, "\n") != 16 {
+	if out, _ := must(t, exitOK, "data", "list", "--data", dir); strings.Count(out, "missing") != 14 ||
+		strings.Count(out, "\n") != 16 {
 		t.Error(out)
 	}
 }
@@ -70,7 +77,8 @@ func TestDataFaults(t *testing.T) {
 	mirror, dir := roadServer(t), t.TempDir()
 	for _, args := range [][]string{
 		{"data", "fetch"}, {"data", "fetch", "iris"}, {"data", "fetch", "road", "--all"}, {"data", "prepare"},
-		{"data", "info"}, {"data", "info", "iris"}, {"data", "info", "road", "fried"}, {"data", "list", "road"}, {"data", "nonsense"},
+		{"data", "info"}, {"data", "info", "iris"}, {"data", "info", "road", "fried"},
+		{"data", "list", "road"}, {"data", "nonsense"},
 	} {
 		must(t, exitUsage, args...)
 	}
@@ -88,7 +96,8 @@ func TestDataFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"fetch", "prepare", "info"} {
-		if _, log := must(t, exitData, "data", command, "road", "--data", dir); !strings.Contains(log, "its hash no longer matches") {
+		if _, log := must(t, exitData, "data", command, "road", "--data", dir); !strings.Contains(log,
+			"its hash no longer matches") {
 			t.Errorf("%s: %s", command, log)
 		}
 	}
@@ -108,7 +117,8 @@ func TestDataFaults(t *testing.T) {
 
 func TestDataStandIn(t *testing.T) {
 	dir := t.TempDir()
-	if _, log := must(t, exitOK, "data", "fetch", "poker", "--data", dir, "--mirror", golden.Data(t)); !strings.Contains(log, "stand-in") {
+	if _, log := must(t, exitOK, "data", "fetch", "poker", "--data", dir, "--mirror",
+		golden.Data(t)); !strings.Contains(log, "stand-in") {
 		t.Error(log)
 	}
 	if out, _ := must(t, exitOK, "data", "info", "poker", "--data", dir); !strings.Contains(out, "stand-in") {

@@ -15,15 +15,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // demo picks a batch from a generated table, and compares what labels buy there: in
@@ -101,7 +104,8 @@ func demoSpecs() []string { return []string{spec.Default, "random"} }
 
 func (d *demo) run(ctx context.Context, out io.Writer) error {
 	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.repeats < 1 || d.start+d.rounds*d.batch > demoPool {
-		return usagef("--start must be at least 2, --batch and --repeats at least 1, and %d + %d·%d rows are at most the %d available",
+		return usagef(
+			"--start must be at least 2, --batch and --repeats at least 1, and %d + %d·%d rows are at most the %d available",
 			d.start, d.rounds, d.batch, demoPool)
 	}
 	if d.out != "" {
@@ -138,16 +142,18 @@ func (d *demo) compare(ctx context.Context, data *dataset.Regression) (demoResul
 	var runs []benchmark.Run
 	for split := range d.repeats {
 		for _, spec := range demoSpecs() {
-			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: network.DefaultChoice().Activation, Spec: spec, BatchSize: d.batch, Rounds: d.rounds, Split: split})
+			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: network.DefaultChoice().Activation, Spec: spec,
+				BatchSize: d.batch, Rounds: d.rounds, Split: split})
 		}
 	}
 	done, of := 0, len(runs)*(d.rounds+1)
-	_, err = benchmark.Replay(ctx, data, benchmark.Settings{Seed: d.seed, Start: d.start, Valid: demoValid}, runs, func(r benchmark.Record) {
-		rmse := r.Test.RMSE * labels.Deviation
-		result.add(r.Spec, r.Round.Round, rmse)
-		done++
-		d.progress.step("rounds", done, of, fmt.Sprintf("%s: %d labels, RMSE %.3f", r.Spec, r.Labels, rmse))
-	})
+	_, err = benchmark.Replay(ctx, data, benchmark.Settings{Seed: d.seed, Start: d.start, Valid: demoValid}, runs,
+		func(r benchmark.Record) {
+			rmse := r.Test.RMSE * labels.Deviation
+			result.add(r.Spec, r.Round.Round, rmse)
+			done++
+			d.progress.step("rounds", done, of, fmt.Sprintf("%s: %d labels, RMSE %.3f", r.Spec, r.Labels, rmse))
+		})
 	d.progress.done()
 	if ctx.Err() != nil {
 		return result, ctx.Err()
@@ -195,7 +201,8 @@ func demoTable(r demoResult) *report.Table {
 	t := &report.Table{
 		Title:   fmt.Sprintf("RMSE on %s", words.Count(demoTest, "held-out row", "held-out rows")),
 		Columns: []report.Column{{Head: "labels"}},
-		Note:    fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(), words.Count(r.Repeats, "repetition", "repetitions"), r.Seed),
+		Note: fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(),
+			words.Count(r.Repeats, "repetition", "repetitions"), r.Seed),
 	}
 	if r.Seconds > 0 {
 		t.Note += fmt.Sprintf(" It took %.0f seconds.", r.Seconds)
@@ -232,10 +239,13 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 	}
 	curves := demoFigure(*r)
 	batch.Title, batch.First = "nextbatch demo", []*report.Figure{curves}
-	batch.Intro = []string{r.headline(), "The table is generated: the flow of water through a borehole, by simulation, with eight inputs."}
+	batch.Intro = []string{r.headline(),
+		"The table is generated: the flow of water through a borehole, by simulation, with eight inputs."}
 	batch.Next = []report.Step{{Text: "Pick this batch yourself, with the model that select uses by default; then try it on a table of yours:", Command: words.CommandLine("nextbatch", "select", path(".csv"), "--target", "flow", "--id", "site", "-n", strconv.Itoa(d.batch), "--out", "batch.csv", "--report", "batch.html")}}
 	page := batch.Page()
-	page.Sections = slices.Insert(page.Sections, 3, report.Section{Title: "What labels buy, in numbers", Tables: []*report.Table{demoTable(*r)}}) // after the batch
+	// after the batch
+	page.Sections = slices.Insert(page.Sections, 3, report.Section{Title: "What labels buy, in numbers",
+		Tables: []*report.Table{demoTable(*r)}})
 	png, err := report.Beside("", batch.Map.Figure(batch), curves).PNG()
 	if err != nil {
 		return err
@@ -253,10 +263,16 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 
 // firstBatch picks the first batch, as the command select does.
 func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
-	s := &selecting{selectFlags: selectFlags{table: path, batch: d.batch, net: networkFlags{seed: d.seed}}, run: run{progress: d.progress}}
-	s.request = nextbatch.Request{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site", Batch: d.batch,
-		Choices: nextbatch.Choices{Learner: learner.NetworkAlone, Network: network.Config{Seed: d.seed}, Seed: d.seed},
-		Admit:   func(bytes int64, less ...string) error { return d.memory.admit("the demo", bytes, less...) }}.WithDefaults()
+	s := &selecting{selectFlags: selectFlags{table: path, batch: d.batch, net: networkFlags{seed: d.seed}},
+		run: run{progress: d.progress}}
+	s.request = nextbatch.Request{Input: tables.Input{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site"},
+		Ask: limits.Ask{Batch: d.batch},
+		Options: fitted.Options{Choices: fitted.Choices{Learner: learner.NetworkAlone,
+			Network: network.Config{Seed: d.seed}, Seed: d.seed}},
+		Resources: nextbatch.Resources{Admit: func(bytes int64, less ...string) error {
+			return d.memory.admit("the demo",
+				bytes, less...)
+		}}}.WithDefaults()
 	begin := time.Now()
 	var err error
 	if s.plan, err = s.request.Plan(ctx); err != nil {
@@ -277,12 +293,14 @@ func demoFigure(r demoResult) *report.Figure {
 	}
 	var curves []report.Curve
 	for _, spec := range demoSpecs() {
-		curves = append(curves, report.Curve{Name: demoNames[spec], X: labels, Y: r.RMSE[spec], Low: r.Low[spec], High: r.High[spec]})
+		curves = append(curves, report.Curve{Name: demoNames[spec], X: labels, Y: r.RMSE[spec],
+			Low: r.Low[spec], High: r.High[spec]})
 	}
 	f := report.LearningCurves("What the same number of labels buys", "RMSE on held-out rows", curves)
 	f.Note = fmt.Sprintf("Seed %d, one run.", r.Seed)
 	if r.Repeats > 1 {
-		f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats, r.Seed)
+		f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats,
+			r.Seed)
 	}
 	return f
 }

@@ -22,7 +22,8 @@ const onlyWith = "only-with"
 
 // registerDevice registers the flag of commands that train, predict or select.
 func registerDevice(c *cobra.Command) {
-	c.Flags().String(deviceFlag, "auto", "where to compute: cpu, cuda or cuda:N (a GPU; needs nextbatch-hpc), or auto: a GPU if there is one")
+	c.Flags().String(deviceFlag, "auto",
+		"where to compute: cpu, cuda or cuda:N (a GPU; needs nextbatch-hpc), or auto: a GPU if there is one")
 }
 
 // registerDeviceWith registers the flag of commands that compute only with another flag.
@@ -36,7 +37,8 @@ func registerDeviceWith(c *cobra.Command, other string) {
 // needless reports whether a command has no use for a device.
 func needless(c *cobra.Command) bool {
 	flag := c.Flags().Lookup(deviceFlag)
-	return flag == nil || flag.Annotations[onlyWith] != nil && c.Flags().Lookup(flag.Annotations[onlyWith][0]).Value.String() == "false"
+	return flag == nil || flag.Annotations[onlyWith] != nil &&
+		c.Flags().Lookup(flag.Annotations[onlyWith][0]).Value.String() == "false"
 }
 
 // openDevice opens the device that the flag of a command names, if the command has the
@@ -59,7 +61,8 @@ func openDevice(c *cobra.Command, log io.Writer) (device.Device, error) {
 	case err == nil:
 		return d, nil
 	case errors.Is(err, device.ErrUnknown) && len(device.Drivers()) == 0:
-		return nil, usagef("--device %s: this program computes on the CPU only; nextbatch-hpc is the same program with GPUs", name)
+		return nil,
+			usagef("--device %s: this program computes on the CPU only; nextbatch-hpc is the same program with GPUs", name)
 	case errors.Is(err, device.ErrUnknown), flag.Changed && name != "auto":
 		return nil, usagef("--device %s: %w", name, err)
 	}
@@ -101,7 +104,8 @@ func examineDevices() (list []deviceHealth, tests []healthCheck) {
 			}
 			list = append(list, deviceHealth{Name: name, Description: d.Describe()})
 			on := device.With(context.Background(), d)
-			for _, c := range []healthCheck{within("selection on "+name, selectionError(on), 0), within("training on "+name, trainingError(on), 1e-4)} {
+			for _, c := range []healthCheck{within("selection on "+name, selectionError(on), 0),
+				within("training on "+name, trainingError(on), 1e-4)} {
 				c.device = name
 				tests = append(tests, c)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -66,7 +66,8 @@ func TestDeviceFailures(t *testing.T) {
 		{devicetest.Fake{FailSelection: full, Steps: 2}, exitMemory, full.Error()},
 	} {
 		install(t, &c.card)
-		out, log := must(t, c.code, "select", path, "--target", "y", "--id", "id", "-n", "5", "--learner", "network", "--epochs", "2", "--hidden", "16", "--device", "fake:0")
+		out, log := must(t, c.code, "select", path, "--target", "y", "--id", "id", "-n", "5", "--learner", "network",
+			"--epochs", "2", "--hidden", "16", "--device", "fake:0")
 		if out != "" || !strings.Contains(log, c.word) {
 			t.Errorf("%+v: %q, %q", c.card, out, log)
 		}
@@ -81,7 +82,8 @@ func TestMaxMemoryReachesTheDriver(t *testing.T) {
 		counted(number, limit)
 		return nil, errors.New("the card is seen")
 	}
-	for _, command := range []string{"select", "features", "gram", "fit t.csv", "advise t.csv", "audit t.csv", "demo", "serve", "worker", "predict t.csv", "evaluate t.csv",
+	for _, command := range []string{"select", "features", "gram", "fit t.csv", "advise t.csv", "audit t.csv", "demo",
+		"serve", "worker", "predict t.csv", "evaluate t.csv",
 		"bench run", "campaign ask c.db", "campaign predict c.db", "campaign run c.db", "campaign status c.db --gain"} {
 		*limits = nil
 		_, log := must(t, exitUsage, append(strings.Fields(command), "--device", "fake:2", "--max-memory", "5MiB")...)
@@ -113,8 +115,9 @@ func TestWhatTrainsOnTheDevice(t *testing.T) {
 	install(t, &devicetest.Fake{FailTraining: errors.New("the card is lost")})
 	table := []string{path, "--target", "y", "--id", "id", "--epochs", "2", "--hidden", "16"}
 	for name, args := range map[string][]string{
-		"fit": append(table, "--out", filepath.Join(t.TempDir(), "net.safetensors")), "audit": table, "campaign predict": {store},
-		"features": append(table, "--out", filepath.Join(t.TempDir(), "pool.npy")),
+		"fit": append(table, "--out", filepath.Join(t.TempDir(), "net.safetensors")), "audit": table,
+		"campaign predict": {store},
+		"features":         append(table, "--out", filepath.Join(t.TempDir(), "pool.npy")),
 	} {
 		_, log := must(t, exitFailure, slices.Concat(strings.Fields(name), args, []string{"--device", "fake:0", "-q"})...)
 		if !strings.Contains(log, "training on fake:0 test card: the card is lost") {
@@ -129,7 +132,8 @@ func TestBlendSaysWhereItIsFitted(t *testing.T) {
 	install(t, &devicetest.Fake{})
 	fit := []string{"fit", path, "--target", "y", "--id", "id", "--device", "fake:0", "--out", model}
 	for line, more := range map[string][]string{
-		"networks are trained on fake:0 test card, the other learners on the CPU":                    {"--epochs", "2", "--hidden", "16"},
+		"networks are trained on fake:0 test card, the other learners on the CPU": {"--epochs",
+			"2", "--hidden", "16"},
 		"the learner gp is fitted on the CPU, not on fake:0 test card, which trains networks only\n": {"--learner", "gp"},
 	} {
 		if _, log := must(t, exitOK, append(fit, more...)...); !strings.Contains(log, line) {
@@ -139,11 +143,13 @@ func TestBlendSaysWhereItIsFitted(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "c.db")
 	must(t, exitOK, "campaign", "new", store, path, "--learner", "gp", "--target", "y", "--id", "id", "-q")
 	for _, command := range []string{"ask", "predict"} {
-		if _, log := must(t, exitOK, "campaign", command, store, "--device", "fake:0"); !strings.Contains(log, "the learner gp is fitted on the CPU, not on fake:0") {
+		if _, log := must(t, exitOK, "campaign", command, store, "--device", "fake:0"); !strings.Contains(log,
+			"the learner gp is fitted on the CPU, not on fake:0") {
 			t.Errorf("campaign %s: %s", command, log)
 		}
 	}
-	if _, log := must(t, exitOK, append(fit, "--learner", "network", "--epochs", "2", "--hidden", "16")...); strings.Contains(log, "learners") {
+	if _, log := must(t, exitOK, append(fit, "--learner", "network", "--epochs", "2", "--hidden",
+		"16")...); strings.Contains(log, "learners") {
 		t.Error(log)
 	}
 }
@@ -151,13 +157,15 @@ func TestBlendSaysWhereItIsFitted(t *testing.T) {
 // TestWhatPredictsOnTheDevice has a card fail that trains no network.
 func TestWhatPredictsOnTheDevice(t *testing.T) {
 	path, model := sample(t), filepath.Join(t.TempDir(), "net.safetensors")
-	must(t, exitOK, "fit", path, "--target", "y", "--id", "id", "--learner", "network", "--epochs", "2", "--hidden", "16", "--out", model, "-q")
+	must(t, exitOK, "fit", path, "--target", "y", "--id", "id", "--learner", "network", "--epochs", "2", "--hidden",
+		"16", "--out", model, "-q")
 	predict := []string{"predict", path, "--model", model, "--id", "id", "-q"}
 	evaluate := []string{"evaluate", path, "--model", model, "--target", "y", "-q"}
 	onCPU, _ := must(t, exitOK, predict...)
 	install(t, &devicetest.Fake{})
 	onCard, _ := must(t, exitOK, append(predict, "--device", "fake:0")...)
-	if strings.Count(onCard, "\n") != strings.Count(onCPU, "\n") || strings.Split(onCard, "\n")[0] != strings.Split(onCPU, "\n")[0] {
+	if strings.Count(onCard, "\n") != strings.Count(onCPU, "\n") ||
+		strings.Split(onCard, "\n")[0] != strings.Split(onCPU, "\n")[0] {
 		t.Errorf("%s\non the CPU\n%s", onCard, onCPU)
 	}
 	for _, args := range [][]string{predict, evaluate} {
@@ -186,7 +194,8 @@ func TestStatusLeavesTheCardAlone(t *testing.T) {
 // TestAuditSaysWhereItTrained has a card refuse to train.
 func TestAuditSaysWhereItTrained(t *testing.T) {
 	install(t, &refusing{})
-	_, log := must(t, exitOK, "audit", sample(t), "--target", "y", "--epochs", "2", "--hidden", "16", "--folds", "2", "--repeats", "1")
+	_, log := must(t, exitOK, "audit", sample(t), "--target", "y", "--epochs", "2", "--hidden", "16",
+		"--folds", "2", "--repeats", "1")
 	if !strings.Contains(log, "warning: the networks were trained on the CPU, not on fake:0 test card: it never trains") {
 		t.Error(log)
 	}
@@ -203,7 +212,8 @@ func TestAutoWarnsOfADriverThatFails(t *testing.T) {
 	t.Cleanup(func() { fakeDriver.count = noCards })
 	for failure, want := range map[error]bool{device.ErrNone: false, errors.New("the driver does not start"): true} {
 		fakeDriver.count = func() (int, error) { return 0, failure }
-		_, log := must(t, exitOK, "select", path, "--target", "y", "--id", "id", "-n", "5", "--learner", "network", "--epochs", "2", "--hidden", "16", "-q")
+		_, log := must(t, exitOK, "select", path, "--target", "y", "--id", "id", "-n", "5", "--learner", "network",
+			"--epochs", "2", "--hidden", "16", "-q")
 		if warned := strings.Contains(log, "warning: computing on the CPU: "+failure.Error()); warned != want {
 			t.Errorf("%v: %q", failure, log)
 		}
@@ -215,7 +225,8 @@ func TestAutoWarnsOfADriverThatFails(t *testing.T) {
 func TestDoctorOnDevices(t *testing.T) {
 	install(t, &devicetest.Fake{})
 	out, _ := must(t, exitOK, "doctor")
-	for _, line := range []string{"GPU         fake:0 test card, made of loops\n", "ok          selection on fake:0 (off by 0)\n", "ok          training on fake:0 (off by "} {
+	for _, line := range []string{"GPU         fake:0 test card, made of loops\n",
+		"ok          selection on fake:0 (off by 0)\n", "ok          training on fake:0 (off by "} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q lacks %q", out, line)
 		}
@@ -223,17 +234,20 @@ func TestDoctorOnDevices(t *testing.T) {
 
 	install(t, &devicetest.Fake{FailTraining: errors.New("lost"), FailSelection: errors.New("lost")})
 	out, log := must(t, exitFailure, "doctor")
-	for _, line := range []string{"FAILED      selection on fake:0 (off by +Inf)\n", "FAILED      training on fake:0 (off by +Inf)\n"} {
+	for _, line := range []string{"FAILED      selection on fake:0 (off by +Inf)\n",
+		"FAILED      training on fake:0 (off by +Inf)\n"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q lacks %q", out, line)
 		}
 	}
-	if !strings.Contains(log, "the self-test failed on fake:0; compute with --device cpu") || strings.Contains(log, "NEXTBATCH_SIMD") {
+	if !strings.Contains(log, "the self-test failed on fake:0; compute with --device cpu") ||
+		strings.Contains(log, "NEXTBATCH_SIMD") {
 		t.Error(log)
 	}
 
 	fakeDriver.open = func(int, int64) (device.Device, error) { return nil, errors.New("the card is busy") }
-	if out, _ = must(t, exitFailure, "doctor"); !strings.Contains(out, "GPU         the card is busy\n") || !strings.Contains(out, "FAILED      opening fake:0 ") {
+	if out, _ = must(t, exitFailure, "doctor"); !strings.Contains(out, "GPU         the card is busy\n") ||
+		!strings.Contains(out, "FAILED      opening fake:0 ") {
 		t.Error(out)
 	}
 
@@ -247,7 +261,8 @@ func TestDoctorOnDevices(t *testing.T) {
 func TestJobsOnADevice(t *testing.T) {
 	kinds := []kindOfRun{
 		{method: spec.MustParse("random"), sizes: forecast.Sizes{Pool: 10, Train: 10, Inputs: 2, Batch: 2}},
-		{method: spec.MustParse("lcmd-tp:grad>sketch(512)"), sizes: forecast.Sizes{Pool: 100_000, Train: 1000, Inputs: 10, Batch: 256}},
+		{method: spec.MustParse("lcmd-tp:grad>sketch(512)"), sizes: forecast.Sizes{Pool: 100_000, Train: 1000,
+			Inputs: 10, Batch: 256}},
 	}
 	each := forecast.Memory(kinds[1].method, kinds[1].sizes) + 1<<30
 	for room, want := range map[int64]int{0: 1, each: 1, 2*each - 1: 1, 2 * each: 2, 5 * each: 5, 1000 * each: 64} {
@@ -260,11 +275,13 @@ func TestJobsOnADevice(t *testing.T) {
 // TestDoctorOnTheCPU has a test of the CPU fail, alone and beside one of a card.
 func TestDoctorOnTheCPU(t *testing.T) {
 	h := health{Tests: []healthCheck{{Name: "selection"}, {Name: "training on fake:0", OK: true, device: "fake:0"}}}
-	if err := h.failure(); err == nil || !strings.Contains(err.Error(), "NEXTBATCH_SIMD=go") || strings.Contains(err.Error(), "--device") {
+	if err := h.failure(); err == nil || !strings.Contains(err.Error(), "NEXTBATCH_SIMD=go") ||
+		strings.Contains(err.Error(), "--device") {
 		t.Error(err)
 	}
 	h.Tests[1].OK = false
-	if err := h.failure(); !strings.Contains(err.Error(), "NEXTBATCH_SIMD=go") || !strings.Contains(err.Error(), "--device cpu") {
+	if err := h.failure(); !strings.Contains(err.Error(), "NEXTBATCH_SIMD=go") ||
+		!strings.Contains(err.Error(), "--device cpu") {
 		t.Error(err)
 	}
 }
@@ -286,9 +303,12 @@ func TestBenchOnACardThatFails(t *testing.T) {
 	} {
 		c.card.Memory = 8 << 30
 		install(t, &c.card)
-		_, log := bench(t, c.code, "run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", c.specs, "--splits", "0", "--rounds", "1",
-			"--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", filepath.Join(t.TempDir(), "r.db"), "--device", "fake:0")
-		if !strings.Contains(log, "tries them again") || c.code != exitPartial && !strings.Contains(log, "nextbatch: all runs failed: ") {
+		_, log := bench(t, c.code, "run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", c.specs,
+			"--splits", "0", "--rounds", "1",
+			"--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results",
+			filepath.Join(t.TempDir(), "r.db"), "--device", "fake:0")
+		if !strings.Contains(log, "tries them again") || c.code != exitPartial &&
+			!strings.Contains(log, "nextbatch: all runs failed: ") {
 			t.Errorf("%+v: %s", c.card, log)
 		}
 	}
@@ -298,7 +318,8 @@ func TestBenchOnACardThatFails(t *testing.T) {
 func TestBenchRecordsTheDevice(t *testing.T) {
 	install(t, &devicetest.Fake{Memory: 8 << 30})
 	results, out := filepath.Join(t.TempDir(), "results.db"), filepath.Join(t.TempDir(), "r.csv")
-	run := []string{"run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", "maxdist-tp:ll", "--splits", "0", "--rounds", "1",
+	run := []string{"run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", "maxdist-tp:ll",
+		"--splits", "0", "--rounds", "1",
 		"--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", results}
 	bench(t, exitOK, append(run, "--device", "fake:0")...)
 	bench(t, exitOK, append(run, "--splits", "1", "--device", "cpu")...)

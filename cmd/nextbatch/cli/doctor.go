@@ -97,7 +97,8 @@ func doctorStore(ctx context.Context, address string, out io.Writer, asJSON bool
 }
 
 func examine() health {
-	h := health{Build: thisBuild(), CPUs: runtime.NumCPU(), Threads: (*linalg.Team)(nil).Threads(), Available: availableMemory(), OK: true}
+	h := health{Build: thisBuild(), CPUs: runtime.NumCPU(), Threads: (*linalg.Team)(nil).Threads(),
+		Available: availableMemory(), OK: true}
 	h.SIMD, h.GFlops = simd.Names(), selftest.GFlops()
 	for _, c := range selftest.Run() {
 		h.Tests = append(h.Tests, within(c.Name, c.Error, c.Tolerance))
@@ -130,7 +131,8 @@ func (h health) failure() error {
 	}
 	if len(devices) > 0 {
 		failed = append(failed, errorf("the self-test failed on %s; compute with --device cpu until it passes: "+
-			"let other programs free the card, and see whether nvidia-smi shows it and the driver is up to date", words.List(devices)))
+			"let other programs free the card, and see whether nvidia-smi shows it and the driver is up to date",
+			words.List(devices)))
 	}
 	return errors.Join(failed...)
 }
@@ -144,7 +146,8 @@ func within(name string, off, tolerance float64) healthCheck {
 func selectionError(ctx context.Context) float64 {
 	const rows, batch = 500, 10
 	train, pool := selftest.Drawn[float32]("train", 3, 5), selftest.Drawn[float32]("pool", rows, 5)
-	picked, err := nextbatch.Select(ctx, spec.MustParse("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
+	picked, err := nextbatch.Select(ctx, spec.MustParse("maxdist-tp:features"),
+		nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
 	if err != nil {
 		return math.Inf(1)
 	}
@@ -181,7 +184,7 @@ func printHealth(out io.Writer, h health) {
 	fmt.Fprintf(out, "vectors     %s of %v\n", h.Build.SIMD, h.SIMD)
 	fmt.Fprintf(out, "threads     %d of %d\n", h.Threads, h.CPUs)
 	if h.Available > 0 {
-		fmt.Fprintf(out, "memory      %s available\n", bytesText(h.Available))
+		fmt.Fprintf(out, "memory      %s available\n", words.Memory(h.Available))
 	}
 	fmt.Fprintf(out, "products    %.0f GFLOP/s in float32\n", h.GFlops)
 	for _, d := range h.Devices {

@@ -36,8 +36,10 @@ func learnerError(kind learner.Kind) float64 {
 		if err != nil {
 			return nil, err
 		}
-		small := network.Config{Architecture: network.Architecture{Hidden: []int{64, 64}}, Training: network.Training{Epochs: 32}}
-		m, err := learner.Fit(ctx, network.Sample{X: x.Slice(0, labelled), Y: y[:labelled]}, learner.Options{Kind: kind, Network: network.Options{Config: small}})
+		small := network.Config{Architecture: network.Architecture{Hidden: []int{64, 64}},
+			Training: network.Training{Epochs: 32}}
+		m, err := learner.Fit(ctx, network.Sample{X: x.Slice(0, labelled), Y: y[:labelled]},
+			learner.Options{Kind: kind, Network: network.Options{Config: small}})
 		if err != nil {
 			return nil, err
 		}

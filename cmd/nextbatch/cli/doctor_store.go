@@ -8,12 +8,12 @@ import (
 	"io"
 	"os"
 
-	results "github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/campaign"
 	campaigns "github.com/nextbatch/nextbatch/campaign/sqlite"
+	results "github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
+	"github.com/nextbatch/nextbatch/internal/server"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/server"
 )
 
 // storeHealth is what doctor finds in a store.
@@ -82,7 +82,8 @@ func examineStore(ctx context.Context, address string) (storeHealth, error) {
 		}
 		return h, nil
 	}
-	return storeHealth{}, dataError{errorf("%s is neither a campaign file, nor a results file, nor a file of tokens", path)}
+	return storeHealth{},
+		dataError{errorf("%s is neither a campaign file, nor a results file, nor a file of tokens", path)}
 }
 
 // readFile reads the campaigns of a file, as far as its damage allows.
@@ -151,7 +152,8 @@ func (h storeHealth) failure() error {
 	}
 	advice := "restore a copy (docs/deployment.md tells how)"
 	if whole > 0 {
-		advice += fmt.Sprintf("; before that, 'nextbatch campaign export %s ARCHIVE --campaign NAME' saves %s as it is now", h.Store, words.Count(whole, "campaign that is whole", "campaigns that are whole"))
+		advice += fmt.Sprintf("; before that, 'nextbatch campaign export %s ARCHIVE --campaign NAME' saves %s as it is now",
+			h.Store, words.Count(whole, "campaign that is whole", "campaigns that are whole"))
 	}
 	return dataError{errorf("%s %s is damaged: %s", h.Kind, h.Store, advice)}
 }
@@ -169,7 +171,9 @@ func printStoreHealth(out io.Writer, h storeHealth) {
 	}
 	for _, c := range h.Campaigns {
 		if c.OK {
-			fmt.Fprintf(out, "%-11s campaign %s: %s, %s\n", verdict(true), shown(c.Name), words.Count(c.Events, "event", "events"), words.Count(c.Blobs, "file of rows or models", "files of rows and models"))
+			fmt.Fprintf(out, "%-11s campaign %s: %s, %s\n", verdict(true), shown(c.Name),
+				words.Count(c.Events, "event", "events"), words.Count(c.Blobs, "file of rows or models",
+					"files of rows and models"))
 		} else {
 			fmt.Fprintf(out, "%-11s campaign %s: %s\n", verdict(false), shown(c.Name), shown(c.Problem))
 		}
@@ -181,13 +185,14 @@ const longCheck = 1 << 30
 
 // checkServed refuses to serve a file that is damaged: requests would meet the damage one by
 // one, or not at all. One that is not there yet is fine.
-func checkServed(ctx context.Context, path string, check func(ctx context.Context, path string) error, log io.Writer) error {
+func checkServed(ctx context.Context, path string, check func(ctx context.Context,
+	path string) error, log io.Writer) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil // it is created, or opening it says what is wrong
 	}
 	if info.Size() >= longCheck {
-		fmt.Fprintf(log, "nextbatch: checking the %s of %s\n", bytesText(info.Size()), shown(path))
+		fmt.Fprintf(log, "nextbatch: checking the %s of %s\n", words.Memory(info.Size()), shown(path))
 	}
 	if err := check(ctx, path); err != nil {
 		if ctx.Err() != nil {

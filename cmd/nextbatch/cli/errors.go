@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -48,6 +51,12 @@ func unknownColumn(err error) (string, bool) {
 	return "", false
 }
 
+// diskFailed reports a disk that is full or broken, and a store in a folder that cannot be written to.
+func diskFailed(err error) bool {
+	unwritable := errors.As(err, new(*sqlitefile.Error)) && errors.Is(err, fs.ErrPermission)
+	return unwritable || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO)
+}
+
 // explain prints an error and returns the exit code that belongs to it.
 func explain(log io.Writer, err error) int {
 	if errors.As(err, new(unsaid)) {
@@ -80,6 +89,8 @@ func explain(log io.Writer, err error) int {
 		return exitGoOn
 	case errors.As(err, &some):
 		return exitPartial
+	case diskFailed(err): // whatever it was to hold
+		return exitFailure
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &data):

@@ -49,14 +49,15 @@ type evaluateResult struct {
 
 // targetErrors are the errors of the predictions of one target.
 type targetErrors struct {
-	Target     string              `json:"target,omitempty"` // of several
-	Rows       int                 `json:"rows"`             // that have a label
-	MAE        number              `json:"mae"`
-	RMSE       number              `json:"rmse"`
-	MaxE       number              `json:"maxe"`
-	Q95        number              `json:"q95"`
-	Q99        number              `json:"q99"`
-	Coverage   *number             `json:"coverage"`             // share of labels in their intervals; null without intervals
+	Target string `json:"target,omitempty"` // of several
+	Rows   int    `json:"rows"`             // that have a label
+	MAE    number `json:"mae"`
+	RMSE   number `json:"rmse"`
+	MaxE   number `json:"maxe"`
+	Q95    number `json:"q95"`
+	Q99    number `json:"q99"`
+	// share of labels in their intervals; null without intervals
+	Coverage   *number             `json:"coverage"`
 	Learner    string              `json:"learner,omitempty"`    // what was chosen for a blend, and why
 	Candidates []learner.Candidate `json:"candidates,omitempty"` // of a blend
 }
@@ -71,16 +72,19 @@ func newEvaluate() *cobra.Command {
 		Args:       cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &evaluating{evaluateFlags: *e, run: newRun(cmd, e.quiet), path: args[0]}
-			return r.perform(cmd.Context(), steps{check: r.check, threads: r.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.threads, memory: &r.columns.memory,
+				read: r.read, compute: r.compute})
 		},
 		Long: `Prints the errors that the paper reports, over all rows of the table that have a
 label: mean absolute error, root mean squared error, the largest error, and the
 95 % and 99 % quantiles. On rows that it was fitted to, a model looks better than it is.`,
 	}
 	e.columns.registerTarget(c)
-	c.Flags().StringVar(&e.file, "model", "", "model that 'nextbatch fit' saved, or a network from elsewhere: .onnx, or .json with a description")
+	c.Flags().StringVar(&e.file, "model", "",
+		"model that 'nextbatch fit' saved, or a network from elsewhere: .onnx, or .json with a description")
 	e.foreign.register(c)
-	c.Flags().Float64Var(&e.coverage, "coverage", conformal.DefaultCoverage, "probability that an interval should contain the label")
+	c.Flags().Float64Var(&e.coverage, "coverage", conformal.DefaultCoverage,
+		"probability that an interval should contain the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	registerQuiet(c, &e.quiet)
 	registerThreads(c, &e.threads)
@@ -148,7 +152,8 @@ func (e *evaluating) compute(ctx context.Context) (*answer, error) {
 }
 
 // target measures the errors of one target, which is the given output of the model.
-func (e *evaluating) target(ctx context.Context, x matrix.Dense[float32], k, output int, u network.Uncertain) (found targetErrors, err error) {
+func (e *evaluating) target(ctx context.Context, x matrix.Dense[float32], k, output int,
+	u network.Uncertain) (found targetErrors, err error) {
 	at, labels := e.rows.Labelled(k)
 	if len(labels) == 0 {
 		return found, dataError{errorf("%s: no row has a label in column %q", e.path, e.rows.Targets[k])}
@@ -184,7 +189,8 @@ func chosen(v []float64, at []int) (some []float64) {
 // intervals.
 func measured(target string, predicted, labels, low, high []float64) targetErrors {
 	m := network.Measure(matrix.View(1, len(predicted), predicted), labels)
-	t := targetErrors{Target: target, Rows: len(labels), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99)}
+	t := targetErrors{Target: target, Rows: len(labels), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE),
+		Q95: number(m.Q95), Q99: number(m.Q99)}
 	if low == nil {
 		return t
 	}
@@ -201,7 +207,8 @@ func measured(target string, predicted, labels, low, high []float64) targetError
 // answer describes the errors of the targets.
 func (e *evaluating) answer(targets []targetErrors) *answer {
 	if e.json {
-		result := evaluateResult{targetErrors: targets[0], Wanted: number(e.coverage), Memory: e.need, Warnings: append([]string{}, e.progress.warnings...)}
+		result := evaluateResult{targetErrors: targets[0], Wanted: number(e.coverage), Memory: e.need,
+			Warnings: append([]string{}, e.progress.warnings...)}
 		if result.Target = ""; len(targets) > 1 {
 			result.Targets = targets
 		}
@@ -215,9 +222,12 @@ func (e *evaluating) answer(targets []targetErrors) *answer {
 			if t.Learner != "" {
 				fmt.Fprintf(out, "learner %s\n", t.Learner)
 			}
-			fmt.Fprintf(out, "rows   %s\nMAE    %s\nRMSE   %s\nmax    %s\n95 %%   %s\n99 %%   %s\n", words.Whole(t.Rows), words.Number(float64(t.MAE)), words.Number(float64(t.RMSE)), words.Number(float64(t.MaxE)), words.Number(float64(t.Q95)), words.Number(float64(t.Q99)))
+			fmt.Fprintf(out, "rows   %s\nMAE    %s\nRMSE   %s\nmax    %s\n95 %%   %s\n99 %%   %s\n", words.Whole(t.Rows),
+				words.Number(float64(t.MAE)), words.Number(float64(t.RMSE)), words.Number(float64(t.MaxE)),
+				words.Number(float64(t.Q95)), words.Number(float64(t.Q99)))
 			if t.Coverage != nil {
-				fmt.Fprintf(out, "held   %.1f %% of the labels are in their %.0f %% intervals\n", 100*float64(*t.Coverage), 100*e.coverage)
+				fmt.Fprintf(out, "held   %.1f %% of the labels are in their %.0f %% intervals\n",
+					100*float64(*t.Coverage), 100*e.coverage)
 			}
 		}
 		return nil

@@ -9,8 +9,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -31,20 +31,22 @@ func newFeatures() *cobra.Command {
 			s := f.start(cmd, args)
 			s.request.Streams = true
 			room := func() error {
-				return errors.Join(s.checkRoom(s.out, s.plan.FeatureBytes(s.plan.Pool)), s.checkRoom(trainOut, s.plan.FeatureBytes(s.plan.Labelled)))
+				return errors.Join(s.checkRoom(s.out, s.plan.FeatureBytes(s.plan.Pool)),
+					s.checkRoom(trainOut, s.plan.FeatureBytes(s.plan.Labelled)))
 			}
-			return s.performKernel(cmd.Context(), []flagged{{"--out", s.out}, {"--train-out", trainOut}}, room, func(ctx context.Context) error {
-				for _, file := range []struct{ path, rows string }{{s.out, "pool"}, {trainOut, "train"}} {
-					path := file.path
-					if path == "" {
-						continue
+			return s.performKernel(cmd.Context(), []flagged{{"--out", s.out}, {"--train-out", trainOut}}, room,
+				func(ctx context.Context) error {
+					for _, file := range []struct{ path, rows string }{{s.out, "pool"}, {trainOut, "train"}} {
+						path := file.path
+						if path == "" {
+							continue
+						}
+						if err := s.writeFeatures(ctx, path, file.rows); err != nil {
+							return err
+						}
 					}
-					if err := s.writeFeatures(ctx, path, file.rows); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+					return nil
+				})
 		},
 		Long: `Trains a network as 'nextbatch select' does and writes the features of the
 kernel: one row per candidate, in the order of the input, and likewise for the
@@ -79,7 +81,8 @@ func (s *selecting) writeFeatures(ctx context.Context, path, rows string) error 
 	return writeFeatures(ctx, s, path, p, choose(rows, p.Train, p.Pool))
 }
 
-func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path string, p nextbatch.Problem, rows matrix.Dense[T]) error {
+func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path string, p nextbatch.Problem,
+	rows matrix.Dense[T]) error {
 	cols := 0
 	err := source.WriteMatrixRows(path, rows.Rows, func(file *source.NPYRows) error {
 		var full error // of writing, not of computing
@@ -200,9 +203,11 @@ func (s *selectFlags) registerKernel(c *cobra.Command) {
 }
 
 // performKernel reads, checks whether the outputs have space, trains and then does the work.
-func (s *selecting) performKernel(ctx context.Context, outputs []flagged, room func() error, work func(ctx context.Context) error) error {
+func (s *selecting) performKernel(ctx context.Context, outputs []flagged, room func() error,
+	work func(ctx context.Context) error) error {
 	return s.perform(ctx, steps{
-		check: func() error { return s.checkKernel(outputs) }, threads: s.net.threads, memory: &s.columns.memory, around: s.withFiles,
+		check: func() error { return s.checkKernel(outputs) }, threads: s.net.threads,
+		memory: &s.columns.memory, around: s.withFiles,
 		read: func(ctx context.Context) error {
 			if err := s.read(ctx); err != nil {
 				return err

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -57,16 +57,16 @@ type fitResult struct {
 
 	ValidRMSEOf string                  `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals   nextbatch.Intervals     `json:"intervals"`
+	Intervals   fitted.Intervals        `json:"intervals"`
 	Learner     string                  `json:"learner,omitempty"`    // what was chosen for a blend, and why
 	Candidates  []learner.Candidate     `json:"candidates,omitempty"` // of a blend
 	Targets     []fitTarget             `json:"targets,omitempty"`    // each of several; the above is about the first
 	Memory      int64                   `json:"memory_forecast"`
 
-	Doubtful []nextbatch.DoubtfulLabel `json:"doubtful,omitempty"` // labels that should get a second look
-	Warnings []string                  `json:"warnings"`
-	Seconds  float64                   `json:"seconds"`
-	Version  string                    `json:"version"`
+	Doubtful []fitted.DoubtfulLabel `json:"doubtful,omitempty"` // labels that should get a second look
+	Warnings []string               `json:"warnings"`
+	Seconds  float64                `json:"seconds"`
+	Version  string                 `json:"version"`
 }
 
 // fitTarget is what fit reports about one of several targets.
@@ -76,7 +76,7 @@ type fitTarget struct {
 	ValidRMSE   []number                `json:"valid_rmse"`
 	ValidRMSEOf string                  `json:"valid_rmse_of"`
 	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals   nextbatch.Intervals     `json:"intervals"`
+	Intervals   fitted.Intervals        `json:"intervals"`
 	Learner     string                  `json:"learner,omitempty"`
 	Candidates  []learner.Candidate     `json:"candidates,omitempty"`
 }
@@ -92,7 +92,8 @@ func newFit() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &fitting{fitFlags: *f, run: newRun(cmd, f.quiet), path: args[0]}
-			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory,
+				read: r.read, compute: r.compute})
 		},
 		Long: `Fits a model to the rows that have a label and saves it, together with its columns
 and how they are encoded and scaled. --learner auto cross-fits a Gaussian process,
@@ -114,12 +115,17 @@ the pool as it stands for, where the two are unlike; a network does not. --rando
 that were drawn at random; the pool's error is estimated from these.`,
 	}
 	f.columns.registerTarget(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the model to (.nextbatch; .safetensors for a network alone)")
+	registerRange(c.Flags(), &f.columns.Ranges)
+	c.Flags().StringVarP(&f.out, "out", "o", "",
+		"file to save the model to (.nextbatch; .safetensors for a network alone)")
 	registerLearner(c.Flags(), &f.learner)
-	c.Flags().StringVar(&f.onnx, "onnx", "", "with --learner network, also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
+	c.Flags().StringVar(&f.onnx, "onnx", "",
+		"with --learner network, also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	registerQuiet(c, &f.quiet)
-	c.Flags().IntVar(&f.folds, "folds", -1, "with --learner network, folds of cross-fitting for the intervals; 0 for none (default "+network.DefaultFoldsText()+")")
+	c.Flags().IntVar(&f.folds, "folds", -1,
+		"with --learner network, folds of cross-fitting for the intervals; 0 for none (default "+
+			network.DefaultFoldsText()+")")
 	f.columns.registerRandom(c)
 	f.columns.register(c)
 	f.columns.registerInputs(c)
@@ -157,7 +163,8 @@ func (f *fitting) check() (err error) {
 	if err := checkDistinct([]flagged{{"TABLE", f.path}}, []flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
 		return err
 	}
-	if err := errors.Join(checkOutput("--out", f.out, modelExtensions...), checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
+	if err := errors.Join(checkOutput("--out", f.out, modelExtensions...),
+		checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
 		return err
 	}
 	if f.onnx != "" && f.net.Members > 1 {
@@ -173,9 +180,12 @@ var modelExtensions = []string{".nextbatch", ".safetensors"}
 func (f *fitting) checkLearner() error {
 	switch blends := f.learner.Blends(); {
 	case blends && f.onnx != "":
-		return usagef("--onnx writes a network, and --learner %s fits other models, too: add --learner %s, or leave out --onnx", f.learner, learner.NetworkAlone)
+		return usagef(
+			"--onnx writes a network, and --learner %s fits other models, too: add --learner %s, or leave out --onnx",
+			f.learner, learner.NetworkAlone)
 	case blends && f.folds >= 0:
-		return usagef("--folds is for --learner %s: with --learner %s, models are cross-fitted anyway; leave out --folds", learner.NetworkAlone, f.learner)
+		return usagef("--folds is for --learner %s: with --learner %s, models are cross-fitted anyway; leave out --folds",
+			learner.NetworkAlone, f.learner)
 	}
 	return f.net.checkLearner(f.learner)
 }
@@ -191,17 +201,20 @@ func (f *fitting) read(ctx context.Context) (err error) {
 			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
 		}
 		f.need = trainingNeed(table, z, f.config, f.members(), f.foldsFor(z.Train))
-		return f.columns.memory.admit("training "+words.Count(f.members(), "network", "networks"), f.need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
+		return f.columns.memory.admit("training "+words.Count(f.members(), "network", "networks"), f.need, "fewer networks",
+			"narrower layers (--hidden)", "fewer rows")
 	})
 	return err
 }
 
 func (f *fitting) compute(ctx context.Context) (*answer, error) {
-	o := network.Options{Config: f.config, Members: f.members(), Folds: f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))), Columns: &f.rows.Encoder}
+	o := network.Options{Config: f.config, Members: f.members(),
+		Folds: f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))), Columns: &f.rows.Encoder}
 	model, err := train(ctx, learner.Options{Kind: f.learner, Network: o}, f.rows, f.progress)
 	if err != nil {
 		return nil, err
 	}
+	model = model.Within(f.rows.Ranges)
 	if err := model.Save(f.out); err != nil {
 		return nil, err
 	}
@@ -217,10 +230,12 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 	return &answer{text: func(out io.Writer) error {
 		f.print(out, result)
 		if info, err := os.Stat(f.out); err == nil {
-			f.progress.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
+			f.progress.say("%s, %.1f s", words.Memory(info.Size()), result.Seconds)
 		}
 		if f.learner.Blends() && strings.EqualFold(filepath.Ext(f.out), ".safetensors") {
-			f.progress.say("%s holds a blend, which only nextbatch reads; --learner network saves a network that other programs read, too", shown(filepath.Base(f.out)))
+			f.progress.say(
+				"%s holds a blend, which only nextbatch reads; --learner network saves a network that other programs read, too",
+				shown(filepath.Base(f.out)))
 		}
 		return nil
 	}}, nil
@@ -229,10 +244,10 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 // result describes the model.
 func (f *fitting) result(model *learner.Model) *fitResult {
 	rows := f.rows
-	pool, warnings := nextbatch.PoolRMSE(rows, model)
-	doubtful := nextbatch.DoubtfulLabels(rows, model, f.ids.Name)
-	warnings = append(warnings, nextbatch.LeftOutNotes(rows, model, doubtful, f.ids.Name)...)
-	if text := nextbatch.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
+	pool, warnings := fitted.PoolRMSE(rows, model)
+	doubtful := fitted.DoubtfulLabels(rows, model, f.ids.Name)
+	warnings = append(warnings, fitted.LeftOutNotes(rows, model, doubtful, f.ids.Name)...)
+	if text := fitted.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
 		warnings = append(warnings, text)
 	}
 	for _, w := range warnings {
@@ -242,16 +257,20 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	for k := range targets {
 		one := model.Target(k)
 		_, labels := rows.Labelled(k)
-		targets[k] = fitTarget{Target: model.TargetName(k), Labels: len(labels), ValidRMSE: []number{}, ValidRMSEOf: nextbatch.ValidRMSEMeaning(one), PoolRMSE: pool[k],
-			Intervals: nextbatch.DescribeIntervals(one.Intervals()), Learner: choiceText(one), Candidates: one.Candidates()}
+		targets[k] = fitTarget{Target: model.TargetName(k), Labels: len(labels), ValidRMSE: []number{},
+			ValidRMSEOf: fitted.ValidRMSEMeaning(one), PoolRMSE: pool[k],
+			Intervals: fitted.DescribeIntervals(one.Intervals()), Learner: choiceText(one), Candidates: one.Candidates()}
 		for _, v := range one.Provenance().ValidRMSE {
 			targets[k].ValidRMSE = append(targets[k].ValidRMSE, number(v))
 		}
 	}
 	how, first := model.Provenance(), targets[0]
-	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
+	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(),
+		Best: how.Best, Device: how.Device,
 		ValidRMSE: first.ValidRMSE, ValidRMSEOf: first.ValidRMSEOf, PoolRMSE: first.PoolRMSE,
-		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need, Seconds: f.seconds(), Doubtful: doubtful, Warnings: append([]string{}, f.progress.warnings...), Version: thisBuild().Version}
+		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need,
+		Seconds: f.seconds(), Doubtful: doubtful, Warnings: append([]string{}, f.progress.warnings...),
+		Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
 	}
@@ -267,10 +286,12 @@ func choiceText(m *learner.Model) string {
 }
 
 func (f *fitting) print(out io.Writer, r *fitResult) {
-	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"), words.Count(len(r.Inputs), "input", "inputs"))
+	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"),
+		words.Count(len(r.Inputs), "input", "inputs"))
 	targets := r.Targets
 	if targets == nil {
-		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, ValidRMSEOf: r.ValidRMSEOf, PoolRMSE: r.PoolRMSE, Intervals: r.Intervals, Learner: r.Learner}}
+		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, ValidRMSEOf: r.ValidRMSEOf, PoolRMSE: r.PoolRMSE,
+			Intervals: r.Intervals, Learner: r.Learner}}
 	}
 	for _, t := range targets {
 		if t.Target != "" {
@@ -281,7 +302,8 @@ func (f *fitting) print(out io.Writer, r *fitResult) {
 		}
 		fmt.Fprintf(out, "validation  %s: %s\n", t.ValidRMSEOf, numbersText(t.ValidRMSE))
 		if t.PoolRMSE != nil {
-			fmt.Fprintf(out, "pool        RMSE %v, from %s that column %q marks as drawn at random\n", t.PoolRMSE, words.Count(t.PoolRMSE.Rows, "labelled row", "labelled rows"), shown(f.columns.random))
+			fmt.Fprintf(out, "pool        RMSE %v, from %s that column %q marks as drawn at random\n", t.PoolRMSE,
+				words.Count(t.PoolRMSE.Rows, "labelled row", "labelled rows"), shown(f.columns.random))
 		}
 		fmt.Fprintf(out, "intervals   %s\n", t.Intervals.Why)
 	}

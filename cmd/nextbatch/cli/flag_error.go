@@ -38,9 +38,11 @@ func flagName(f *pflag.Flag) string {
 func wantedOf(f *pflag.Flag) string { return wantedValues[f.Value.Type()] }
 
 var wantedValues = map[string]string{
-	"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number", "bool": "true or false",
+	"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number",
+	"bool":   "true or false",
 	"string": "a text", "stringArray": "a text",
 	"share":        "a share from 0 to 1, such as 1/8 or 0.125",
+	"range":        "what labels can be, such as 0..100, 0.. or ..100",
 	"intSlice":     "whole numbers, separated by commas",
 	"float64Slice": "numbers, separated by commas",
 	"stringSlice":  "a list, separated by commas; put a name with a comma or a quote in quotes, and double its own quotes",

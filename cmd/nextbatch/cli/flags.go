@@ -13,10 +13,12 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/plate"
 	"github.com/nextbatch/nextbatch/tables"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,6 +36,8 @@ type columnFlags struct {
 	memory memory   // that reading and what follows may take
 	target string   // the target columns, which must be numeric; a flag of its own
 	labels []string // further columns of labels
+
+	history func(column string) *dataset.History // see source.Options
 }
 
 func (f *columnFlags) register(c *cobra.Command) {
@@ -48,19 +52,26 @@ func (f *columnFlags) register(c *cobra.Command) {
 
 // registerRandom registers the flag for the column of random labels.
 func (f *columnFlags) registerRandom(c *cobra.Command) {
-	c.Flags().StringVar(&f.random, "random-column", "", "column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
+	c.Flags().StringVar(&f.random, "random-column", "",
+		"column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
 }
 
 // registerInputs registers the flags that determine which columns are inputs, and how
 // missing ones are handled.
 func (f *columnFlags) registerInputs(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.Keep, "keep", nil, "columns to use even if they look like row numbers")
+	registerKeep(c.Flags(), &f.Keep)
 	f.registerMissing(c)
+}
+
+func registerKeep(flags *pflag.FlagSet, keep *[]string) {
+	flags.StringSliceVar(keep, "keep", nil,
+		"columns to use even if they look like row numbers, or as if they were measured together with the label")
 }
 
 // registerMissing registers --missing, with imputation.
 func (f *columnFlags) registerMissing(c *cobra.Command) {
-	c.Flags().StringVar(&f.missing, "missing", tables.ImputeMissing.String(), "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
+	c.Flags().StringVar(&f.missing, "missing", tables.ImputeMissing.String(),
+		"missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
 }
 
 // missingInputs is the value of --missing, which check has found correct.
@@ -72,8 +83,9 @@ func (f *columnFlags) missingInputs() tables.Missing {
 // tables returns a table as one that holds labelled rows and candidates.
 func (f *columnFlags) tables(path string, table *dataset.Table) tables.Tables {
 	return tables.Tables{
-		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumns: f.targets(table.Names()), Columns: f.Columns, RandomColumn: f.random, IDColumn: f.id,
-		Missing: f.missingInputs(), FieldName: flagOf,
+		Input: tables.Input{Table: table, Names: map[*dataset.Table]string{table: nameOf(path)},
+			TargetColumns: f.targets(table.Names()), Columns: f.Columns, RandomColumn: f.random, IDColumn: f.id,
+			Missing: f.missingInputs()}, FieldName: flagOf,
 	}
 }
 
@@ -135,7 +147,8 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 	if err != nil {
 		return opts, err
 	}
-	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory, opts.Overflow = map[string]dataset.Kind{}, f.ignore, optional, f.memory.left(), f.memory.overflow
+	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory, opts.Overflow = map[string]dataset.Kind{}, f.ignore, optional,
+		f.memory.left(), f.memory.overflow
 	for _, name := range f.Categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
@@ -143,6 +156,7 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 		opts.Kinds[name] = dataset.KindNumeric
 	}
 	f.declareTargets(&opts)
+	opts.History = f.history
 	opts.Label = func(column string) bool {
 		return slices.Contains(f.labels, column) || f.isTarget(column)
 	}
@@ -201,7 +215,8 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 // registerChoice registers the flags of one network. Seed is the help text of its seed.
 func (f *networkFlags) registerChoice(flags *pflag.FlagSet, seed string) {
 	f.flags, f.Choice = flags, network.DefaultChoice()
-	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames()+"; networks of a blend have silu instead of relu")
+	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames()+
+		"; networks of a blend have silu instead of relu")
 	registerTraining(flags, &f.Epochs, &f.Hidden)
 	flags.Uint64Var(&f.seed, "seed", 0, seed)
 }
@@ -219,7 +234,8 @@ func (f *networkFlags) registerMembers() {
 // registerLearner registers --learner. Its default is what is there already, or auto.
 func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
 	*to = cmp.Or(*to, learner.Auto)
-	flags.StringVar((*string)(to), "learner", string(*to), "model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
+	flags.StringVar((*string)(to), "learner", string(*to),
+		"model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
 }
 
 // checkLearner reports a learner that there is not, and flags that have no effect on its networks.
@@ -235,7 +251,7 @@ func (f *networkFlags) checkLearner(kind learner.Kind) error {
 
 // limitFlags are limits of a batch, and its layout.
 type limitFlags struct {
-	nextbatch.Limits
+	limits.Limits
 	layout plate.Layout
 	budget float64
 }
@@ -252,14 +268,19 @@ func (f *limitFlags) register(flags *pflag.FlagSet) {
 
 // registerWhole registers the limits of the batch as a whole, and its layout.
 func (f *limitFlags) registerWhole(flags *pflag.FlagSet) {
-	flags.IntVar(&f.MinPerGroup, "min-per-group", 0, "at least this many rows of every group that has candidates or, with --at-most-groups, of each group in the batch")
+	flags.IntVar(&f.MinPerGroup, "min-per-group", 0,
+		"at least this many rows of every group that has candidates or, with --at-most-groups, of each group in the batch")
 	flags.IntVar(&f.MaxGroups, "at-most-groups", 0, "rows of at most this many groups in one batch")
 	flags.StringSliceVar(&f.Same, "same", nil, "columns whose values all rows of a run share, such as a temperature")
 	flags.IntVar(&f.Runs, "runs", 0, "runs of one batch, each with values of --same of its own (default 1)")
-	flags.IntVar(&f.Replicates, "replicates", 0, "measure each pick this many times; -n counts measurements (default once)")
-	flags.Var((*shareValue)(&f.ReplicateShare), "replicate-share", "share of the batch that measures labelled rows once more, such as 1/8 or 0.125")
-	flags.StringVar(&f.layout.Plate, "plate", "", "give each measurement a well on plates of this many rows and columns, such as 8x12")
-	flags.StringSliceVar(&f.layout.Controls, "controls", nil, "wells that stay free for controls: wells, rows, columns or ranges, such as A1,H12,12,A,C1-C3")
+	flags.IntVar(&f.Replicates, "replicates", 0,
+		"measure each pick this many times; -n counts measurements (default once)")
+	flags.Var((*shareValue)(&f.ReplicateShare), "replicate-share",
+		"share of the batch that measures labelled rows once more, such as 1/8 or 0.125")
+	flags.StringVar(&f.layout.Plate, "plate", "",
+		"give each measurement a well on plates of this many rows and columns, such as 8x12")
+	flags.StringSliceVar(&f.layout.Controls, "controls", nil,
+		"wells that stay free for controls: wells, rows, columns or ranges, such as A1,H12,12,A,C1-C3")
 }
 
 // overrides returns what the flags on the command line want other than the settings of a campaign do.
@@ -322,7 +343,8 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 
 // rows reads a table and turns it into numbers, unless admit finds too little memory for
 // what follows.
-func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit func(*dataset.Table, tables.Sizes) error) (*dataset.Table, *tables.Rows, error) {
+func (f *columnFlags) rows(ctx context.Context, path string, p *progress,
+	admit func(*dataset.Table, tables.Sizes) error) (*dataset.Table, *tables.Rows, error) {
 	table, err := f.read(ctx, path, false)
 	if err != nil {
 		return nil, nil, err
@@ -337,13 +359,15 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 		return nil, nil, dataError{err}
 	}
 	p.report(rows)
-	p.say("%s, %s, %s", words.Count(rows.Train.Rows, "labelled row", "labelled rows"), words.Count(rows.Pool.Rows, "candidate", "candidates"), words.Count(rows.Train.Cols, "input", "inputs"))
+	p.say("%s, %s, %s", words.Count(rows.Train.Rows, "labelled row", "labelled rows"),
+		words.Count(rows.Pool.Rows, "candidate", "candidates"), words.Count(rows.Train.Cols, "input", "inputs"))
 	return table, rows, nil
 }
 
 // rowsFor turns tables into rows for a model, unless its predictions need too much memory, of
 // which it returns the forecast.
-func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables, p *progress, what, less string) (rows *tables.Rows, need int64, err error) {
+func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables, p *progress, what,
+	less string) (rows *tables.Rows, need int64, err error) {
 	if t, err = m.tables(t); err != nil {
 		return nil, 0, err
 	}
@@ -362,7 +386,8 @@ func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables,
 // and reports its progress.
 func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progress) (*learner.Model, error) {
 	if n, fewest := rows.Train.Rows, o.Kind.Fewest(); n < fewest {
-		return nil, dataError{errorf("%s a label; training needs at least %s", words.Count(n, "row has", "rows have"), words.Count(fewest, "label", "labels"))}
+		return nil, dataError{errorf("%s a label; training needs at least %s", words.Count(n, "row has", "rows have"),
+			words.Count(fewest, "label", "labels"))}
 	}
 	for _, wrong := range rows.CheckLabels() {
 		if wrong.Constant {
@@ -372,7 +397,7 @@ func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progres
 	}
 	p.sayDevice(ctx, o.Kind)
 	o.Network.Progress, o.Network.Targets, o.Shown = p.epoch(o.Network.Members), rows.Targets, p.fitting()
-	model, err := learner.Fit(ctx, nextbatch.Sample(rows), o)
+	model, err := learner.Fit(ctx, fitted.Sample(rows), o)
 	p.done()
 	if model == nil {
 		if ctx.Err() != nil {

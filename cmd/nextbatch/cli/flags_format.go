@@ -19,7 +19,7 @@ import (
 type formatFlags struct {
 	sep, decimal, thousands string
 	encoding, format, sheet string
-	censored                string
+	censored, lod           string
 	marks                   []string // of missing values
 
 	inputRead bool   // a table came from standard input
@@ -35,14 +35,38 @@ func (f *formatFlags) register(c *cobra.Command) { f.registerFor(c, "", "") }
 func (f *formatFlags) registerFor(c *cobra.Command, prefix, files string) {
 	flags := c.Flags()
 	f.prefix = prefix
-	flags.StringVar(&f.sep, prefix+"sep", "", files+"what separates the fields of a text file: a character, tab, or space for any number of blanks (default what the file suggests)")
-	flags.StringVar(&f.decimal, prefix+"decimal", "", files+"decimal mark of the numbers in a text file: . or , (default what the file suggests)")
-	flags.StringVar(&f.thousands, prefix+"thousands", "", files+"what separates thousands in the numbers of a text file: a character, or space (default what the file suggests)")
-	flags.StringVar(&f.encoding, prefix+"encoding", "", files+"encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default what the file suggests)")
-	flags.StringVar(&f.format, prefix+"format", "", files+"format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
+	flags.StringVar(&f.sep, prefix+"sep", "", files+
+		"what separates the fields of a text file: a character, tab, or space for any number of blanks (default what the file suggests)")
+	flags.StringVar(&f.decimal, prefix+"decimal", "", files+
+		"decimal mark of the numbers in a text file: . or , (default what the file suggests)")
+	flags.StringVar(&f.thousands, prefix+"thousands", "", files+
+		"what separates thousands in the numbers of a text file: a character, or space (default what the file suggests)")
+	flags.StringVar(&f.encoding, prefix+"encoding", "", files+
+		"encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default what the file suggests)")
+	flags.StringVar(&f.format, prefix+"format", "", files+
+		"format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
 	flags.StringVar(&f.sheet, prefix+"sheet", "", files+"sheet of an Excel workbook, if it has several")
-	flags.StringSliceVar(&f.marks, prefix+"missing-marks", nil, files+"further words that mean a missing value, besides empty cells, NA, n/a and the like")
-	flags.StringVar(&f.censored, prefix+"censored", "limit", files+"numbers of which only a limit is known, such as <0.5: limit (takes the limit, and marks them in an input of its own) or drop (makes them missing)")
+	flags.StringSliceVar(&f.marks, prefix+"missing-marks", nil, files+
+		"further words that mean a missing value, besides empty cells, NA, n/a and the like")
+	flags.StringVar(&f.censored, prefix+"censored", "limit", files+
+		"numbers of which only a limit is known, such as <0.5: limit (takes the limit, and marks them in an input of its own) or drop (makes them missing)")
+	if prefix == "" {
+		flags.StringVar(&f.lod, "lod", "",
+			"limit of detection of the labels, for those such as <LOD or n.d.: a number, or one for each target as in y=0.5,z=2")
+	}
+}
+
+// given returns the flags that say how the tables are written, as on a command line.
+func (f *formatFlags) given() (args []string) {
+	for _, flag := range [][2]string{{"sep", f.sep}, {"decimal", f.decimal}, {"thousands", f.thousands},
+		{"encoding", f.encoding}, {"format", f.format},
+		{"sheet", f.sheet}, {"missing-marks", strings.Join(f.marks, ",")},
+		{"censored", strings.TrimPrefix(f.censored, "limit")}, {"lod", f.lod}} {
+		if flag[1] != "" {
+			args = append(args, "--"+f.prefix+flag[0], flag[1])
+		}
+	}
+	return args
 }
 
 // options returns the flags as options of a reader.
@@ -69,6 +93,20 @@ func (f *formatFlags) options() (o source.Options, err error) {
 	}
 	if o.Censored, err = source.ParseCensored(f.censored); err != nil {
 		return o, usagef("--%scensored %w", f.prefix, err)
+	}
+	if f.lod != "" {
+		if o.Lod, err = source.ParseLod(f.lod); err != nil {
+			return o, usagef("--%slod %w", f.prefix, err)
+		}
+	}
+	if f.prefix != "" {
+		o.Setting = func(field, value string) string {
+			flag := source.FlagOf(field, value)
+			if field == "Categorical" || field == "Lod" { // which the files have in common
+				return flag
+			}
+			return "--" + f.prefix + strings.TrimPrefix(flag, "--")
+		}
 	}
 	if f.marks != nil {
 		o.Missing = slices.Concat(source.DefaultMissing(), f.marks)

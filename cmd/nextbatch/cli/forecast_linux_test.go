@@ -31,16 +31,21 @@ func TestForecastHolds(t *testing.T) {
 		t.Skip("it takes an idle machine; say -forecast")
 	}
 	program := filepath.Join(t.TempDir(), "nextbatch")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/nextbatch/nextbatch/cmd/nextbatch").CombinedOutput(); err != nil {
+	if out,
+		err := exec.Command("go", "build", "-o", program,
+		"github.com/nextbatch/nextbatch/cmd/nextbatch").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	table := []string{generatedTable(t, 100_000, 2048, 1), "--target", "y1"}
 	four := []string{generatedTable(t, 100_000, 2048, 4), "--target", "y*"}
 	fried := []string{blankedFried(t, 256), "--target", "target"}
-	features := []string{"--train-features", npy(t, "t.npy", normalRows(1024, 128)), "--pool-features", npy(t, "p.npy", normalRows(60_000, 128))}
+	features := []string{"--train-features", npy(t, "t.npy", normalRows(1024, 128)), "--pool-features",
+		npy(t, "p.npy", normalRows(60_000, 128))}
 	for name, args := range map[string][]string{
-		"fried": fried, "fried by maxdet": slices.Concat(fried, []string{"--method", "maxdet-p:grad>sketch(512)>train"}), "fried by bait": slices.Concat(fried, []string{"--method", "bait-f-p:ll>train"}),
-		"generated": table, "four targets": four, "four targets by maxdet": slices.Concat(four, []string{"--method", "maxdet-p:grad>sketch(512)>train"}),
+		"fried": fried, "fried by maxdet": slices.Concat(fried, []string{"--method", "maxdet-p:grad>sketch(512)>train"}),
+		"fried by bait": slices.Concat(fried, []string{"--method", "bait-f-p:ll>train"}),
+		"generated":     table, "four targets": four, "four targets by maxdet": slices.Concat(four,
+			[]string{"--method", "maxdet-p:grad>sketch(512)>train"}),
 		"features": features, "features by bait": slices.Concat(features, []string{"--method", "bait-f-p:features>train"}),
 	} {
 		t.Run(name, func(t *testing.T) {

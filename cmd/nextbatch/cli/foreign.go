@@ -22,7 +22,8 @@ type foreignFlags struct {
 
 func (f *foreignFlags) register(c *cobra.Command) {
 	f.flags = c.Flags()
-	f.flags.StringVar(&f.inputs, "inputs", "raw", "what a network from elsewhere takes: raw numbers, or scaled ones (mean 0 and deviation 1 among the labelled rows)")
+	f.flags.StringVar(&f.inputs, "inputs", "raw",
+		"what a network from elsewhere takes: raw numbers, or scaled ones (mean 0 and deviation 1 among the labelled rows)")
 	f.flags.StringVar(&f.output, "model-output", "", "output of a network from elsewhere, if it has several")
 }
 

@@ -56,7 +56,8 @@ func TestForeignIntervals(t *testing.T) {
 	}
 	known, table := write("unseen.csv", 0, unseen, true), write("table.csv", unseen, x.Rows, false)
 	out := filepath.Join(folder, "predicted.csv")
-	args := []string{"predict", table, "--model", file, "--calibrate", known, "--target", "y", "--coverage", fmt.Sprint(coverage), "--out", out, "-q"}
+	args := []string{"predict", table, "--model", file, "--calibrate", known, "--target", "y", "--coverage",
+		fmt.Sprint(coverage), "--out", out, "-q"}
 	if code := Run(args, io.Discard, os.Stderr); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}

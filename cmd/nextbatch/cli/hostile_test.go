@@ -37,7 +37,8 @@ func hostileTable(t *testing.T) (path, id, target string) {
 		if i == 4 {
 			label = "900" // the audit finds it
 		}
-		rows = append(rows, []string{fmt.Sprintf("%s%d", evil, i), fmt.Sprintf("%.3f", math.Cos(float64(i))), []string{evil, "=1+1"}[i%2], label})
+		rows = append(rows, []string{fmt.Sprintf("%s%d", evil, i), fmt.Sprintf("%.3f", math.Cos(float64(i))),
+			[]string{evil, "=1+1"}[i%2], label})
 	}
 	if err := errors.Join(w.WriteAll(rows), f.Close()); err != nil {
 		t.Fatal(err)
@@ -78,7 +79,9 @@ func wantHarmless(t *testing.T, path string) {
 		}
 		for _, a := range element.Attr {
 			value := strings.ToLower(strings.TrimSpace(a.Value))
-			if strings.HasPrefix(strings.ToLower(a.Name.Local), "on") || slices.Contains([]string{"src", "action"}, a.Name.Local) || a.Name.Local == "href" && !strings.HasPrefix(value, "#") {
+			if strings.HasPrefix(strings.ToLower(a.Name.Local), "on") ||
+				slices.Contains([]string{"src", "action"}, a.Name.Local) || a.Name.Local == "href" &&
+				!strings.HasPrefix(value, "#") {
 				t.Errorf("%s: %s has the attribute %s=%q", path, element.Name.Local, a.Name.Local, a.Value)
 			}
 		}
@@ -96,7 +99,9 @@ func TestHostileTextInReports(t *testing.T) {
 	page := func(name string) string { return filepath.Join(folder, name) }
 	table := []string{"--target", `"` + strings.ReplaceAll(target, `"`, `""`) + `"`, "--id", id} // the flag takes a list
 
-	must(t, 0, append(append([]string{"select", path, "-n", "8", "--report", page("select.html"), "--out", page("batch.csv")}, table...), quick...)...)
+	must(t, 0,
+		append(append([]string{"select", path, "-n", "8", "--report", page("select.html"), "--out", page("batch.csv")},
+			table...), quick...)...)
 	wantHarmless(t, page("select.html"))
 	must(t, 0, append(append([]string{"audit", path, "--report", page("audit.html")}, table...), short...)...)
 	wantHarmless(t, page("audit.html"))

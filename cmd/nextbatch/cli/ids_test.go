@@ -41,8 +41,11 @@ func TestSelectKnownIDs(t *testing.T) {
 func TestSelectWarnsOfNames(t *testing.T) {
 	pool := write(t, "candidates.csv", "id,a,y\nn,5,1\nq,2,\nr,3,7\n")
 	train := write(t, "labelled.csv", "a,y\n1,2\n2,3\n3,4\n")
-	_, log := must(t, exitOK, slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id", "id", "-n", "1"}, quick)...)
-	for _, want := range []string{`labelled.csv has no column "id"`, `candidates.csv: 2 candidates have a label in column "y"`} {
+	_,
+		log := must(t, exitOK, slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id",
+		"id", "-n", "1"}, quick)...)
+	for _, want := range []string{`labelled.csv has no column "id"`,
+		`candidates.csv: 2 candidates have a label in column "y"`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in %s", want, log)
 		}
@@ -57,7 +60,9 @@ func TestSelectRefusesIDs(t *testing.T) {
 		"id,a\nn,5\n,2\n":       `candidates.csv: column "id", line 3: the id is missing`,
 	} {
 		pool := write(t, "candidates.csv", text)
-		_, log := must(t, exitData, slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id", "id", "-n", "1"}, quick)...)
+		_,
+			log := must(t, exitData, slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id",
+			"id", "-n", "1"}, quick)...)
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in %s", want, log)
 		}

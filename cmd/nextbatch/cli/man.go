@@ -31,7 +31,8 @@ func newMan() *cobra.Command {
 
 func writeManuals(dir string, c *cobra.Command) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-	if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return writeManual(w, c) }); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, name),
+		func(w io.Writer) error { return writeManual(w, c) }); err != nil {
 		return err
 	}
 	for _, sub := range c.Commands() {

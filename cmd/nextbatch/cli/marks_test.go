@@ -54,7 +54,8 @@ func TestDecimalCommas(t *testing.T) {
 			mustHaveCommas(t, name+": text", text)
 		}
 	}
-	check("advise", exitOK, slices.Concat([]string{"advise", all, "--method", "lcmd-tp:0.5*linear+0.5*rbf", "--rounds", "2", "--repeats", "3"}, named)...)
+	check("advise", exitOK, slices.Concat([]string{"advise", all, "--method", "lcmd-tp:0.5*linear+0.5*rbf", "--rounds",
+		"2", "--repeats", "3"}, named)...)
 	check("audit", exitOK, slices.Concat([]string{"audit", all}, named)...)
 	check("select", exitOK, slices.Concat([]string{"select", some, "-n", "10", "--out", at("batch.csv")}, named)...)
 	store := at("campaign.db")

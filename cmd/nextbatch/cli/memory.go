@@ -14,9 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -42,7 +43,8 @@ func (m *memory) left() int64 {
 }
 
 func (m *memory) register(c *cobra.Command) {
-	c.Flags().StringVar(&m.text, "max-memory", "", "use no more memory than this, such as 4GiB (default what the machine has available)")
+	c.Flags().StringVar(&m.text, "max-memory", "",
+		"use no more memory than this, such as 4GiB (default what the machine has available)")
 }
 
 // check reads the flag.
@@ -104,10 +106,12 @@ type memoryError struct {
 func (e memoryError) Error() string {
 	try := strings.Join(e.alternatives, ", or ")
 	if e.byMachine {
-		return fmt.Sprintf("%s would need about %s, but the machine has %s available; try %s; --max-memory %s tries it anyway",
-			e.what, bytesText(e.need), bytesText(e.limit), try, strings.ReplaceAll(bytesText(e.need), " ", ""))
+		return fmt.Sprintf(
+			"%s would need about %s, but the machine has %s available; try %s; --max-memory %s tries it anyway",
+			e.what, words.Memory(e.need), words.Memory(e.limit), try, strings.ReplaceAll(words.Memory(e.need), " ", ""))
 	}
-	return fmt.Sprintf("%s would need about %s, but --max-memory is %s; try %s", e.what, bytesText(e.need), bytesText(e.limit), try)
+	return fmt.Sprintf("%s would need about %s, but --max-memory is %s; try %s", e.what, words.Memory(e.need),
+		words.Memory(e.limit), try)
 }
 
 // admit rejects what would need more memory than is available.
@@ -163,16 +167,6 @@ func replayNeed(table int64, z forecast.Sizes, c network.Config, specs []spec.Sp
 // forwardRows run through a network at the same time.
 const forwardRows = 1024
 
-func bytesText(n int64) string {
-	if n >= 1<<30 {
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	}
-	if n > 0 && n < 1<<20 {
-		return fmt.Sprintf("%d KiB", (n+1023)>>10)
-	}
-	return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
-}
-
 // parseBytes reads the amount of memory that a flag has, such as 4GiB, 500MB or 1e9.
 func parseBytes(flag, text string) (int64, error) {
 	units := []struct {
@@ -217,7 +211,8 @@ func availableIn(root fs.FS) int64 {
 		case "": // version 2
 			available = leastOf(root, available, "sys/fs/cgroup", name, "memory.max", "memory.current", "inactive_file")
 		case "memory": // version 1
-			available = leastOf(root, available, "sys/fs/cgroup/memory", name, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+			available = leastOf(root, available, "sys/fs/cgroup/memory", name, "memory.limit_in_bytes",
+				"memory.usage_in_bytes", "total_inactive_file")
 		}
 	}
 	return available

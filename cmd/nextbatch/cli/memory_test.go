@@ -20,13 +20,16 @@ func TestAvailableMemory(t *testing.T) {
 			"sys/fs/cgroup/a/memory.max": "104857600\n", "sys/fs/cgroup/a/memory.current": "41943040\n",
 			"sys/fs/cgroup/a/memory.stat": "anon 5\ninactive_file 10485760\n"}, 70 * mib},
 		"version 1": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "5:cpu:/x\n4:memory:/x\n",
-			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "209715200\n", "sys/fs/cgroup/memory/x/memory.usage_in_bytes": "104857600\n"}, 100 * mib},
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "209715200\n",
+			"sys/fs/cgroup/memory/x/memory.usage_in_bytes": "104857600\n"}, 100 * mib},
 		"a container": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "0::/../outside\n",
 			"sys/fs/cgroup/memory.max": "52428800\n", "sys/fs/cgroup/memory.current": "0\n"}, 50 * mib},
-		"a full container": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "0::/\n", // 0 would admit everything
+		// 0 would admit everything
+		"a full container": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "0::/\n",
 			"sys/fs/cgroup/memory.max": "52428800\n", "sys/fs/cgroup/memory.current": "52428801\n"}, 1},
 		"more than the machine": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "4:memory:/\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n", "sys/fs/cgroup/memory/memory.usage_in_bytes": "5\n"}, 1000 * mib},
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+			"sys/fs/cgroup/memory/memory.usage_in_bytes": "5\n"}, 1000 * mib},
 	} {
 		root := fstest.MapFS{}
 		for path, text := range c.files {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/plausible"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
@@ -36,13 +36,13 @@ type merging struct {
 
 // mergeResult is what merge prints as JSON.
 type mergeResult struct {
-	Out      string                    `json:"out"`
-	New      int                       `json:"new"`     // labels that came into the table
-	Known    int                       `json:"known"`   // that it had before
-	Empty    int                       `json:"empty"`   // rows of the batches that have no label yet, for each target
-	Waiting  []nextbatch.DoubtfulLabel `json:"waiting"` // labels that were left out
-	Warnings []string                  `json:"warnings"`
-	Version  string                    `json:"version"`
+	Out      string                 `json:"out"`
+	New      int                    `json:"new"`     // labels that came into the table
+	Known    int                    `json:"known"`   // that it had before
+	Empty    int                    `json:"empty"`   // rows of the batches that have no label yet, for each target
+	Waiting  []fitted.DoubtfulLabel `json:"waiting"` // labels that were left out
+	Warnings []string               `json:"warnings"`
+	Version  string                 `json:"version"`
 }
 
 func newMerge() *cobra.Command {
@@ -59,12 +59,14 @@ func newMerge() *cobra.Command {
 		},
 		Long: `Puts the labels of batch files, which 'nextbatch select --out' wrote and which
 someone has filled in since, into the table that they come from. Rows are matched
-by the column --id, or else by the column row of the batch file.
+by the column --id, or else by the column row of the batch file. Identical lines
+count once.
 
 Nothing is written unless everything matches: each id must be in the table, and
-once in the batch; each column that both files have must have the same values; a
-label must be a number, and must not differ from one that the table has already.
-Rows that still have no label are counted.
+once in the batch; each column that both files have must have the same values, to nine
+digits, as spreadsheets round; a label must be a number, and must not differ from one
+that the table has already. What is measured together with the label comes into the
+table with it. Rows that still have no label are counted.
 
 A batch with the column replicate (select --replicates or --replicate-share) may have
 an id several times. Each further measurement becomes a row of the table with the same id
@@ -105,6 +107,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	defer m.columns.memory.begin()()
+	m.filled.lod = m.columns.format.lod
 	table, err := m.columns.read(ctx, path, true)
 	if err != nil {
 		return err
@@ -126,6 +129,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	for _, from := range filled {
+		m.columns.history = m.labelsOf(table)
 		batch, err := m.columns.readBatch(ctx, from, m.filled)
 		if err != nil {
 			return err
@@ -140,14 +144,21 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		if err != nil {
 			return err
 		}
-		table, written = room.With(table, targets...), room.With(written, targets...)
+		together, err := m.together(ctx, table, batch, targets)
+		if err != nil {
+			return err
+		}
+		table, written = room.With(table.MarkLimits(targets...), targets...), room.With(written, targets...)
 		for _, target := range targets {
-			labels, err := m.fill(table, batch, room, from, target, targets)
+			labels, err := m.fill(table, batch, room, from, target, slices.Concat(targets, together))
 			if err != nil {
 				return err
 			}
 			labels = m.look(table, target, labels, predicted[target])
 			table, written = labels.Into(table, target), labels.Into(written, target)
+			for _, name := range together {
+				table, written = m.bring(name, labels, batch, table, written, from)
+			}
 			m.report(from, target, labels)
 		}
 		if len(room.Copies) > 0 {
@@ -164,8 +175,64 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 	return m.finish()
 }
 
+// together returns the columns that come back filled in beside the labels: those that are measured together with them,
+// or have no value in the table.
+func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
+	targets []string) (names []string, err error) {
+	known := slices.DeleteFunc(slices.Clone(targets), func(name string) bool { return !hasColumn(table, name) })
+	labelled := tables.Tables{Input: tables.Input{Table: table, TargetColumns: known, IDColumn: m.columns.id}}
+	leaks := map[string]bool{}
+	if len(known) > 0 && slices.ContainsFunc(known, func(name string) bool { return countLabels(table, name) > 0 }) {
+		found, _, err := labelled.Leaks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, leak := range found {
+			leaks[leak.Column] = true
+		}
+	}
+	for _, c := range table.Columns() {
+		empty := true
+		for row := 0; empty && row < c.Len(); row++ {
+			empty = c.Missing(row)
+		}
+		if name := c.Name(); (empty || leaks[name]) && hasColumn(batch, name) && name != m.columns.id &&
+			!slices.Contains(targets, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// bring brings the values of a column into the rows whose labels have come.
+func (m *merging) bring(name string, labels dataset.Filled, batch, table, written *dataset.Table,
+	from string) (_, _ *dataset.Table) {
+	column, err := batch.Column(name)
+	there, wrong := table.Column(name)
+	if err != nil || wrong != nil { // they are in both, as together found
+		return table, written
+	}
+	known, spelt := map[int]string{}, map[int]string{}
+	for i, row := range labels.Rows {
+		at := labels.From[i]
+		if text := column.Format(at); !column.Missing(at) && !dataset.SameCell(text, there.Format(row)) {
+			known[row], spelt[row] = text, text
+			if column.Kind() == dataset.KindNumeric && isText(m.out) && m.style.Decimal == ',' {
+				spelt[row] = strings.Replace(text, ".", ",", 1)
+			}
+		}
+	}
+	if len(known) == 0 {
+		return table, written
+	}
+	m.progress.say("%s: %s into column %q beside the labels", from,
+		words.Count(len(known), "value comes", "values come"), name)
+	return dataset.WithCells(table, name, known), dataset.WithCells(written, name, spelt)
+}
+
 // look leaves out the labels that should get a second look.
-func (m *merging) look(table *dataset.Table, target string, labels dataset.Filled, predicted map[string]*plausible.Expected) dataset.Filled {
+func (m *merging) look(table *dataset.Table, target string, labels dataset.Filled,
+	predicted map[string]*plausible.Expected) dataset.Filled {
 	if m.accept {
 		return labels
 	}
@@ -175,13 +242,15 @@ func (m *merging) look(table *dataset.Table, target string, labels dataset.Fille
 		list[i] = plausible.Arrived{Row: name, Value: labels.Labels[i], Expected: predicted[name]}
 	}
 	kept := labels
-	kept.Rows, kept.Labels = nil, nil
+	kept.Rows, kept.Labels, kept.From, kept.Sides = nil, nil, nil, nil
 	for i, doubt := range plausible.Learn(labelsOf(table, target)).ExamineAll(list) {
-		if doubt == nil {
+		if doubt == nil || doubt.Agrees(labels.Labels[i], labels.Sides[i]) {
 			kept.Rows, kept.Labels = append(kept.Rows, labels.Rows[i]), append(kept.Labels, labels.Labels[i])
+			kept.From, kept.Sides = append(kept.From, labels.From[i]), append(kept.Sides, labels.Sides[i])
 			continue
 		}
-		one := nextbatch.DoubtfulLabel{ID: list[i].Row, Row: labels.Rows[i], Value: number(list[i].Value), Doubt: *doubt}
+		one := fitted.DoubtfulLabel{ID: list[i].Row, Row: labels.Rows[i], Value: number(list[i].Value),
+			Doubt: *doubt, Side: labels.Sides[i]}
 		if target != m.columns.target {
 			one.Target = target
 		}
@@ -197,8 +266,9 @@ func (m *merging) finish() error {
 		m.progress.warn("a label waits for a second look: " + d.String())
 	}
 	if m.json {
-		m.result.Out, m.result.Warnings, m.result.Version = m.out, append([]string{}, m.progress.warnings...), thisBuild().Version
-		m.result.Waiting = append([]nextbatch.DoubtfulLabel{}, m.result.Waiting...)
+		m.result.Out, m.result.Warnings, m.result.Version = m.out,
+			append([]string{}, m.progress.warnings...), thisBuild().Version
+		m.result.Waiting = append([]fitted.DoubtfulLabel{}, m.result.Waiting...)
 		if err := printJSON(m.stdout, m.result); err != nil {
 			return err
 		}
@@ -230,8 +300,11 @@ func (m *merging) of(target string) string {
 
 // report counts and prints what a batch file brought.
 func (m *merging) report(from, target string, labels dataset.Filled) {
-	m.result.New, m.result.Known, m.result.Empty = m.result.New+len(labels.Rows), m.result.Known+labels.Known, m.result.Empty+labels.Empty
-	m.progress.say("%s: %s new, %d known before; %s none yet%s", from, words.Count(len(labels.Rows), "label is", "labels are"), labels.Known, words.Count(labels.Empty, "row has", "rows have"), m.of(target))
+	m.result.New, m.result.Known, m.result.Empty = m.result.New+len(labels.Rows), m.result.Known+labels.Known,
+		m.result.Empty+labels.Empty
+	m.progress.say("%s: %s new, %d known before; %s none yet%s", from,
+		words.Count(len(labels.Rows), "label is", "labels are"), labels.Known,
+		words.Count(labels.Empty, "row has", "rows have"), m.of(target))
 }
 
 func (m *merging) check(path string, filled []string) error {
@@ -265,8 +338,8 @@ func (m *merging) check(path string, filled []string) error {
 }
 
 // asWritten is the table as it will be written: in text with the spelling of its cells,
-// otherwise with columns of the kinds that the file has, ids too. What text and workbooks hold becomes numbers where that
-// loses nothing (withNumbers).
+// otherwise with columns of the kinds that the file has, ids too. What text and workbooks hold becomes numbers where
+// that loses nothing (withNumbers).
 func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
 	opts, err := m.columns.format.options()
 	if err != nil {
@@ -274,13 +347,16 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	}
 	text := isText(path) || isWorkbook(path)
 	if text {
-		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding // cells keep their spelling
-		opts.Lenient = true                                                                           // the file lacks the marks of censored values
+		// cells keep their spelling
+		opts.Missing, opts.Delimiter, opts.Encoding = []string{}, m.style.Delimiter, m.style.Encoding
+		// the file lacks the marks of censored values
+		opts.Lenient = true
 	}
 	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
 	declared, kind := t.Names(), dataset.KindText
 	if !text {
-		declared, kind = slices.DeleteFunc(m.columns.targets(declared), func(name string) bool { return !t.Has(name) }), dataset.KindNumeric
+		declared, kind = slices.DeleteFunc(m.columns.targets(declared),
+			func(name string) bool { return !t.Has(name) }), dataset.KindNumeric
 	}
 	for _, name := range declared {
 		opts.Kinds[name] = kind
@@ -289,10 +365,13 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	if err != nil {
 		return nil, dataError{err}
 	}
-	if text && !isText(m.out) {
+	switch {
+	case !text || isText(m.out):
+		return written, nil
+	case isWorkbook(m.out):
 		return withNumbers(written, t)
 	}
-	return written, nil
+	return withLabels(written, t, m.columns.targets(t.Names()))
 }
 
 // isText reports whether a file has separated fields, by its name.
@@ -312,6 +391,24 @@ func (m *merging) write(path string, t *dataset.Table) error {
 	return source.WriteStyled(m.out, t, m.style)
 }
 
+// labelsOf returns what is known of the labels of a table.
+func (m *merging) labelsOf(table *dataset.Table) func(target string) *dataset.History {
+	return func(target string) *dataset.History {
+		labels, err := table.Numeric(target)
+		if err != nil || !m.columns.isTarget(target) {
+			return nil
+		}
+		h := &dataset.History{Unit: labels.Unit().Name}
+		if m.style.Decimal == ',' {
+			h.Decimal = ","
+		}
+		for row := range labels.Len() {
+			h.Add(labels.Float(row))
+		}
+		return h
+	}
+}
+
 // makeRoom finds rows for the replicates of a batch file. Without any, the room is empty.
 func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []string) (dataset.Room, error) {
 	replicate := ownName(replicateColumn, map[string]bool{replicateColumn: hasColumn(table, replicateColumn)})
@@ -319,7 +416,8 @@ func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []
 		return dataset.Room{}, nil
 	}
 	if m.columns.id == "" {
-		return dataset.Room{}, usagef("%s has replicates, which become rows with the same id: name the column of ids with --id", path)
+		return dataset.Room{},
+			usagef("%s has replicates, which become rows with the same id: name the column of ids with --id", path)
 	}
 	room, err := dataset.MakeRoom(table, filled, m.columns.id, replicate, targets...)
 	if err != nil {
@@ -329,7 +427,8 @@ func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []
 }
 
 // fill finds the labels of a target in a batch file.
-func (m *merging) fill(table, filled *dataset.Table, room dataset.Room, path, target string, targets []string) (dataset.Filled, error) {
+func (m *merging) fill(table, filled *dataset.Table, room dataset.Room, path, target string,
+	targets []string) (dataset.Filled, error) {
 	find := func() (dataset.Filled, error) {
 		if room.At != nil {
 			return dataset.FillRows(table, filled, room.At, m.columns.id, target, targets...)
@@ -340,8 +439,19 @@ func (m *merging) fill(table, filled *dataset.Table, room dataset.Room, path, ta
 	if err != nil {
 		return labels, dataError{unfilled(path, filled.Placed(err, m.columns.id))}
 	}
-	if m.style.Decimal == ',' {
-		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
+	for _, text := range labels.Said {
+		m.progress.warn(path + ": " + text)
+	}
+	unit := ""
+	if len(m.style.Units) == 0 && dataset.HeaderUnit(target) == "" {
+		unit = strings.TrimSuffix(" "+labels.Unit, " ")
+	}
+	labels.Text = func(v float64) string {
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if m.style.Decimal == ',' {
+			text = strings.Replace(text, ".", ",", 1)
+		}
+		return text + unit
 	}
 	return labels, nil
 }

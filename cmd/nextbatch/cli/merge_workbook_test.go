@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,7 +73,8 @@ func saveParts(t *testing.T, path string, parts map[string]string) {
 
 const theSheet = "xl/worksheets/sheet1.xml"
 
-var emptyLabel, inlineText = regexp.MustCompile(`<c r="([A-Z]+)(\d+)" s="7"/>`), regexp.MustCompile(` t="inlineStr"><is><t xml:space="preserve">([^<]*)</t></is>`)
+var emptyLabel, inlineText = regexp.MustCompile(`<c r="([A-Z]+)(\d+)" s="7"/>`),
+	regexp.MustCompile(` t="inlineStr"><is><t xml:space="preserve">([^<]*)</t></is>`)
 
 // typeLabels writes cells into the empty ones of a column of labels, from the top.
 func typeLabels(sheet string, cells ...string) string {
@@ -95,22 +97,28 @@ func asExcel(parts map[string]string) {
 		n++
 		return fmt.Sprintf(` t="s"><v>%d</v>`, n-1)
 	})
-	sheet = regexp.MustCompile(`<row r="(\d+)">`).ReplaceAllString(sheet, `<row r="$1" spans="1:11" ht="15" customHeight="1">`)
-	parts[theSheet] = strings.Replace(sheet, "</sheetData>", `<row r="40"/><row r="41"><c r="A41" s="3"/><c r="ZZ41" s="7"/></row></sheetData>`, 1)
-	parts["xl/sharedStrings.xml"] = `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` + list.String() + `</sst>`
+	sheet = regexp.MustCompile(`<row r="(\d+)">`).ReplaceAllString(sheet,
+		`<row r="$1" spans="1:11" ht="15" customHeight="1">`)
+	parts[theSheet] = strings.Replace(sheet, "</sheetData>",
+		`<row r="40"/><row r="41"><c r="A41" s="3"/><c r="ZZ41" s="7"/></row></sheetData>`, 1)
+	parts["xl/sharedStrings.xml"] = `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+		list.String() + `</sst>`
 	parts["xl/_rels/workbook.xml.rels"] = strings.Replace(parts["xl/_rels/workbook.xml.rels"], "</Relationships>",
 		`<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`, 1)
 }
 
-// TestWorkbooksComeBack: a batch goes out as a workbook, is filled in and saved by other programs, and comes back into the table.
+// TestWorkbooksComeBack: a batch goes out as a workbook, is filled in and saved by other programs, and comes back into
+// the table.
 func TestWorkbooksComeBack(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.WriteFile(at("t.csv"), []byte(labTable()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, exitOK, "select", at("t.csv"), "--target", "y", "--id", "id", "-n", "4", "--method", "maxdist-tp:linear", "-q", "--out", at("batch.xlsx"))
-	labels := []string{`><v>12.5</v></c>`, ` t="n"><f>SUM(1,9.25)</f><v>10.25</v></c>`, ` t="str"><f>""</f><v></v></c>`, `><v>1.2E1</v></c>`}
+	must(t, exitOK, "select", at("t.csv"), "--target", "y", "--id", "id", "-n", "4", "--method", "maxdist-tp:linear", "-q",
+		"--out", at("batch.xlsx"))
+	labels := []string{`><v>12.5</v></c>`, ` t="n"><f>SUM(1,9.25)</f><v>10.25</v></c>`,
+		` t="str"><f>""</f><v></v></c>`, `><v>1.2E1</v></c>`}
 	batch := partsOf(t, at("batch.xlsx"))
 	batch[theSheet] = typeLabels(batch[theSheet], labels...)
 	saveParts(t, at("inline.xlsx"), batch)
@@ -130,34 +138,43 @@ func TestWorkbooksComeBack(t *testing.T) {
 		}
 		merged = append(merged, string(text))
 	}
-	if merged[0] != merged[1] || strings.Count(merged[0], ",10.25\n") != 1 || !strings.HasPrefix(merged[0], "id,batch no,x,day,material,y\n000,0000,0.50,2024-02-01,=steel0,10\n") {
+	if merged[0] != merged[1] || strings.Count(merged[0], ",10.25\n") != 1 ||
+		!strings.HasPrefix(merged[0], "id,batch no,x,day,material,y\n000,0000,0.50,2024-02-01,=steel0,10\n") {
 		t.Errorf("%s\n%s", merged[0], merged[1])
 	}
 	sheet := partsOf(t, at("merged.xlsx"))[theSheet]
-	for _, cell := range []string{`<c r="A2" s="3" t="inlineStr"><is><t xml:space="preserve">000</t>`, `<c r="B2" s="3" t="inlineStr"><is><t xml:space="preserve">0000</t>`,
-		`<c r="C2" s="2"><v>0.5</v></c><c r="D2" s="5"><v>45323</v></c>`, `preserve">=steel0</t></is></c><c r="F2" s="7"><v>10</v></c>`} {
+	for _, cell := range []string{`<c r="A2" s="3" t="inlineStr"><is><t xml:space="preserve">000</t>`,
+		`<c r="B2" s="3" t="inlineStr"><is><t xml:space="preserve">0000</t>`,
+		`<c r="C2" s="2"><v>0.5</v></c><c r="D2" s="5"><v>45323</v></c>`,
+		`preserve">=steel0</t></is></c><c r="F2" s="7"><v>10</v></c>`} {
 		if !strings.Contains(sheet, cell) {
 			t.Errorf("there is no %s in %s", cell, sheet)
 		}
 	}
 
 	// A workbook may replace itself, if nothing but formats is lost.
-	must(t, exitOK, "merge", at("merged.xlsx"), at("excel.xlsx"), "--id", "id", "--target", "y", "--out", at("merged.xlsx"), "-q")
+	must(t, exitOK, "merge", at("merged.xlsx"), at("excel.xlsx"), "--id", "id", "--target", "y", "--out",
+		at("merged.xlsx"), "-q")
 	if again := partsOf(t, at("merged.xlsx"))[theSheet]; again != sheet {
 		t.Errorf("%s\nis now\n%s", sheet, again)
 	}
-	_, log := must(t, exitData, "merge", at("excel.xlsx"), at("batch.xlsx"), "--id", "id", "--target", "y", "--out", at("excel.xlsx"))
-	if !strings.Contains(log, "excel.xlsx: the workbook holds more than the table: it has formulas, which would become values; write to another file") {
+	_, log := must(t, exitData, "merge", at("excel.xlsx"), at("batch.xlsx"), "--id", "id", "--target", "y",
+		"--out", at("excel.xlsx"))
+	if !strings.Contains(log,
+		"excel.xlsx: the workbook holds more than the table: it has formulas, which would become values; write to another file") {
 		t.Error(log)
 	}
-	batch["xl/_rels/workbook.xml.rels"] = strings.Replace(batch["xl/_rels/workbook.xml.rels"], "</Relationships>", `<Relationship Id="c" Type="x/chartsheet" Target="chart.xml"/></Relationships>`, 1)
+	batch["xl/_rels/workbook.xml.rels"] = strings.Replace(batch["xl/_rels/workbook.xml.rels"], "</Relationships>",
+		`<Relationship Id="c" Type="x/chartsheet" Target="chart.xml"/></Relationships>`, 1)
 	saveParts(t, at("chart.xlsx"), batch)
-	if _, log := must(t, exitData, "merge", at("chart.xlsx"), at("batch.xlsx"), "--id", "id", "--target", "y", "--out", at("chart.xlsx")); !strings.Contains(log, "it has 2 sheets") {
+	if _, log := must(t, exitData, "merge", at("chart.xlsx"), at("batch.xlsx"), "--id", "id", "--target", "y", "--out",
+		at("chart.xlsx")); !strings.Contains(log, "it has 2 sheets") {
 		t.Error(log)
 	}
 }
 
-// TestWorkbooksOfCampaigns: the same with ask and tell; a workbook never shows a prediction to who fills it in, unless told to.
+// TestWorkbooksOfCampaigns: the same with ask and tell; a workbook never shows a prediction to who fills it in, unless
+// told to.
 func TestWorkbooksOfCampaigns(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -166,7 +183,8 @@ func TestWorkbooksOfCampaigns(t *testing.T) {
 	}
 	must(t, exitOK, "campaign", "new", at("c.db"), at("t.csv"), "--target", "y", "--id", "id", "--learner", "gp", "-q")
 	ask := []string{"campaign", "ask", at("c.db"), "-n", "4", "--audit", "0", "--request", "one", "-q", "--out"}
-	for name, flags := range map[string][]string{"batch.xlsx": nil, "again.xlsx": nil, "shown.xlsx": {"--show-predictions"}} {
+	for name, flags := range map[string][]string{"batch.xlsx": nil, "again.xlsx": nil,
+		"shown.xlsx": {"--show-predictions"}} {
 		must(t, exitOK, append(append(ask, at(name)), flags...)...)
 		if shows := strings.Contains(partsOf(t, at(name))[theSheet], "; predicted "); shows != (flags != nil) {
 			t.Errorf("%s: %v", name, shows)
@@ -176,11 +194,13 @@ func TestWorkbooksOfCampaigns(t *testing.T) {
 	batch[theSheet] = typeLabels(batch[theSheet], `><v>12.5</v></c>`, `><f>A1</f><v>11</v></c>`)
 	asExcel(batch)
 	saveParts(t, at("filled.xlsx"), batch)
-	if out, _ := must(t, exitOK, "campaign", "tell", at("c.db"), at("filled.xlsx"), "--accept", "--json", "-q"); !strings.Contains(out, `"rows":2,"known":0`) {
+	if out, _ := must(t, exitOK, "campaign", "tell", at("c.db"), at("filled.xlsx"), "--accept", "--json",
+		"-q"); !strings.Contains(out, `"rows":2,"known":0`) {
 		t.Error(out)
 	}
 	must(t, exitOK, "campaign", "predict", at("c.db"), "-q", "--out", at("predicted.xlsx"))
-	if sheet := partsOf(t, at("predicted.xlsx"))[theSheet]; !strings.Contains(sheet, `preserve">prediction</t>`) || strings.Contains(sheet, `s="7"`) {
+	if sheet := partsOf(t, at("predicted.xlsx"))[theSheet]; !strings.Contains(sheet, `preserve">prediction</t>`) ||
+		strings.Contains(sheet, `s="7"`) {
 		t.Error(sheet)
 	}
 }
@@ -215,6 +235,57 @@ func TestWithNumbers(t *testing.T) {
 		got, err := withNumbers(spelled, read)
 		if err != nil || (got.Columns()[0].Kind() == dataset.KindNumeric) != test.number {
 			t.Errorf("%s: %v, %v", test.spelled, got, err)
+		}
+	}
+}
+
+// TestMergeCommandOfPage: the command on the page of a batch does what it says, also for a sheet of a workbook that has
+// two.
+func TestMergeCommandOfPage(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("t.csv", []byte(labTable()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, exitOK, "select", "t.csv", "--target", "y", "--id", "id", "-n", "4", "--method", "maxdist-tp:linear",
+		"-q", "--out", "b.csv")
+	must(t, exitOK, "merge", "t.csv", "b.csv", "--target", "y", "--id", "id", "-q", "--out", "one.xlsx")
+	parts := partsOf(t, "one.xlsx")
+	parts["xl/worksheets/sheet2.xml"] = parts[theSheet]
+	parts["[Content_Types].xml"] = strings.Replace(parts["[Content_Types].xml"], "</Types>",
+		`<Override PartName="/xl/worksheets/sheet2.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>`, 1)
+	parts["xl/workbook.xml"] = strings.Replace(parts["xl/workbook.xml"], "</sheets>",
+		`<sheet name="other" sheetId="2" r:id="rId77"/></sheets>`, 1)
+	parts["xl/_rels/workbook.xml.rels"] = strings.Replace(parts["xl/_rels/workbook.xml.rels"], "</Relationships>",
+		`<Relationship Id="rId77" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`, 1)
+	saveParts(t, "two.xlsx", parts)
+	first := regexp.MustCompile(`<sheet name="([^"]+)"`).FindStringSubmatch(parts["xl/workbook.xml"])[1]
+
+	for name, flags := range map[string][]string{"one.xlsx": nil, "two.xlsx": {"--sheet", first}, "two.xlsx:" + first: nil,
+		"t.csv": {"--sep", ","}} {
+		must(t, exitOK, append([]string{"select", name, "--target", "y", "--id", "id", "-n", "4", "--method",
+			"maxdist-tp:linear", "-q", "--out", "batch.csv", "--report", "page.html"}, flags...)...)
+		page, err := os.ReadFile("page.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`nextbatch (merge [^<]*)`).FindStringSubmatch(string(page))
+		if found == nil {
+			t.Fatalf("%s: no command", name)
+		}
+		command := strings.Fields(html.UnescapeString(found[1]))
+		text, err := os.ReadFile("batch.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("batch.csv", []byte(strings.ReplaceAll(string(text), ",\n", ",17\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, log := must(t, exitOK, command...); !strings.Contains(log, "4 labels are new") {
+			t.Errorf("%s: %s", name, log)
+		}
+		if strings.HasPrefix(name, "two") && !strings.Contains(string(page), "with two-labelled.xlsx in place of two.xlsx") {
+			t.Errorf("%s: the page does not name the new table", name)
 		}
 	}
 }

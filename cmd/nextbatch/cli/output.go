@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // checkOutput rejects an output file that cannot be written, before any work is done.
@@ -82,14 +82,15 @@ func tableExtensions() []string {
 	return []string{".csv", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet"}
 }
 
-// isTableFile reports whether a file in a folder has one of these extensions, perhaps followed by .gz. Excel leaves a file that
-// begins with ~$ beside a workbook that is open.
+// isTableFile reports whether a file in a folder has one of these extensions, perhaps followed by .gz. Excel leaves a
+// file that begins with ~$ beside a workbook that is open.
 func isTableFile(path string) bool {
-	return !strings.HasPrefix(path, "~$") && slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) })
+	return !strings.HasPrefix(path, "~$") && slices.ContainsFunc(tableExtensions(),
+		func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) })
 }
 
 // number is a float64 that JSON can hold.
-type number = nextbatch.Float
+type number = fitted.Float
 
 // printJSON prints one object.
 func printJSON(out io.Writer, v any) error {

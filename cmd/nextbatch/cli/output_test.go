@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/wire"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // TestOutputsDiffer: no command overwrites its input or writes two results to
 // one file, whatever the name.
 func TestOutputsDiffer(t *testing.T) {
-	table, model := sample(t), fitted(t)
+	table, model := sample(t), fittedFile(t)
 	dir := filepath.Dir(table)
 	link := filepath.Join(dir, "link.csv")
 	if err := os.Symlink(table, link); err != nil {
@@ -30,9 +30,12 @@ func TestOutputsDiffer(t *testing.T) {
 		{"TABLE", "--out", []string{"select", table, "--target", "y", "-n", "2", "--out", table}},
 		{"TABLE", "--out", []string{"select", table, "--target", "y", "-n", "2", "--out", link}},
 		{"TABLE", "--out", []string{"select", table, "--target", "y", "-n", "2", "--out", roundabout}},
-		{"--pool", "--out", []string{"select", "--train", sample(t), "--pool", table, "--target", "y", "-n", "2", "--out", roundabout}},
-		{"--exclude", "--out", []string{"select", sample(t), "--target", "y", "-n", "2", "--exclude", "@" + table, "--out", table}},
-		{"--out", "--report", []string{"select", table, "--target", "y", "-n", "2", "--out", dir + "/x.html", "--report", dir + "/./x.html"}},
+		{"--pool", "--out", []string{"select", "--train", sample(t), "--pool", table, "--target", "y", "-n",
+			"2", "--out", roundabout}},
+		{"--exclude", "--out", []string{"select", sample(t), "--target", "y", "-n", "2", "--exclude", "@" +
+			table, "--out", table}},
+		{"--out", "--report", []string{"select", table, "--target", "y", "-n", "2", "--out", dir + "/x.html",
+			"--report", dir + "/./x.html"}},
 		{"--out", "--train-out", []string{"features", table, "--target", "y", "--out", npy, "--train-out", dir + "/./f.npy"}},
 		{"TABLE", "--out", []string{"gram", table, "--target", "y", "--out", table}},
 		{"TABLE", "--out", []string{"fit", table, "--target", "y", "--out", table}},

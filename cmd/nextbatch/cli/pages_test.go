@@ -70,7 +70,9 @@ func TestPagesFit(t *testing.T) {
 		}
 		if page.name == "batch" && i < len(usual) {
 			var tallest float64
-			b.evaluate(`Math.max(...[...document.querySelectorAll("table.fit tbody tr")].map(e => e.getBoundingClientRect().height))`, &tallest)
+			b.evaluate(
+				`Math.max(...[...document.querySelectorAll("table.fit tbody tr")].map(e => e.getBoundingClientRect().height))`,
+				&tallest)
 			if !(tallest > 20 && tallest <= 105) {
 				t.Errorf("a card is %v px tall", tallest)
 			}
@@ -85,11 +87,14 @@ func TestPagesFit(t *testing.T) {
 // labPage is the page of a batch in runs and on plates, of a table with units and decimal commas.
 func labPage(t *testing.T) page {
 	t.Helper()
-	text := strings.NewReplacer(",", ";", ".", ",", "\nr", "\nP-2024-00").Replace(sampleText(func(i int) bool { return i%3 == 0 }))
-	text = strings.Replace(text, "id;x0;x1;colour", "Proben-Nr.;Konzentration (mol/L);Verweilzeit im Reaktor (min);Katalysator", 1)
+	text := strings.NewReplacer(",", ";", ".", ",", "\nr",
+		"\nP-2024-00").Replace(sampleText(func(i int) bool { return i%3 == 0 }))
+	text = strings.Replace(text, "id;x0;x1;colour",
+		"Proben-Nr.;Konzentration (mol/L);Verweilzeit im Reaktor (min);Katalysator", 1)
 	path := filepath.Join(t.TempDir(), "lab.html")
 	must(t, exitOK, "select", write(t, "lab.csv", text), "--target", "y", "--id", "Proben-Nr.", "--learner", "trees",
-		"-n", "24", "--same", "Katalysator", "--runs", "2", "--plate", "8x12", "--replicates", "2", "--out", filepath.Join(t.TempDir(), "batch.csv"), "--report", path, "-q")
+		"-n", "24", "--same", "Katalysator", "--runs", "2", "--plate", "8x12", "--replicates", "2", "--out",
+		filepath.Join(t.TempDir(), "batch.csv"), "--report", path, "-q")
 	return page{"lab", path}
 }
 
@@ -109,7 +114,8 @@ func TestSortedNumbers(t *testing.T) {
 	numbers := make([]float64, len(values))
 	for i, v := range values {
 		var err error
-		if numbers[i], err = strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64); err != nil || !strings.Contains(strings.Join(values, ""), ",") {
+		if numbers[i], err = strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64); err != nil ||
+			!strings.Contains(strings.Join(values, ""), ",") {
 			t.Fatalf("%v, %v", values, err)
 		}
 	}
@@ -120,7 +126,8 @@ func TestSortedNumbers(t *testing.T) {
 
 // longNames is sampleText with names as long as those of compounds and of instruments' columns.
 func longNames(labelled func(int) bool) string {
-	text := strings.Replace(sampleText(labelled), "id,x0,x1,colour", "id,mean_residence_time_in_reactor_2 (min),CC(C)(C)OC(=O)N1CCC(CC1)C(=O)O,\"colour, as seen\"", 1)
+	text := strings.Replace(sampleText(labelled), "id,x0,x1,colour",
+		"id,mean_residence_time_in_reactor_2 (min),CC(C)(C)OC(=O)N1CCC(CC1)C(=O)O,\"colour, as seen\"", 1)
 	return strings.ReplaceAll(text, "\nr0", "\nN-[(2S)-1-oxo-3-phenylpropan-2-yl]benzamide-batch-0")
 }
 
@@ -133,7 +140,8 @@ func samplePages(t *testing.T, text func(func(int) bool) string) (list []page) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }
 	table, all := at("table.csv"), at("all.csv")
-	for path, labelled := range map[string]func(int) bool{table: func(i int) bool { return i%3 == 0 }, all: func(int) bool { return true }} {
+	for path, labelled := range map[string]func(int) bool{table: func(i int) bool { return i%3 == 0 },
+		all: func(int) bool { return true }} {
 		if err := os.WriteFile(path, []byte(text(labelled)), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -146,9 +154,11 @@ func samplePages(t *testing.T, text func(func(int) bool) string) (list []page) {
 	named := []string{"--target", "y", "--id", "id"}
 	of("batch", slices.Concat([]string{"select", table, "-n", "20", "--out", at("batch.csv")}, named, quick)...)
 	of("audit", slices.Concat([]string{"audit", all, "--learner", "trees", "-q"}, named)...)
-	of("advise", slices.Concat([]string{"advise", all, "--learner", "trees", "--rounds", "2", "--repeats", "3", "-q"}, named)...)
+	of("advise", slices.Concat([]string{"advise", all, "--learner", "trees", "--rounds", "2",
+		"--repeats", "3", "-q"}, named)...)
 	store := at("campaign.db")
-	must(t, exitOK, slices.Concat([]string{"campaign", "new", store, table, "--random-start", "--learner", "trees", "-q"}, named)...)
+	must(t, exitOK, slices.Concat([]string{"campaign", "new", store, table, "--random-start", "--learner",
+		"trees", "-q"}, named)...)
 	for range 2 {
 		askAndTell(t, store, at("ask.csv"), all, "y", 12)
 	}

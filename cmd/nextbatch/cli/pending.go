@@ -60,7 +60,8 @@ func (s *selecting) idsIn(ctx context.Context, path string) ([]string, error) {
 	var names []string
 	for row := range ids.Len() {
 		if ids.Missing(row) {
-			return nil, dataError{errorf("%s: %w", path, &dataset.ColumnError{Column: column, Row: row, Problem: "the id is missing"})}
+			return nil,
+				dataError{errorf("%s: %w", path, &dataset.ColumnError{Column: column, Row: row, Problem: "the id is missing"})}
 		}
 		names = append(names, ids.Format(row))
 	}

@@ -31,7 +31,8 @@ func (s *selecting) forecast(ctx context.Context) (*answer, error) {
 
 func printPlan(out io.Writer, p *nextbatch.Plan) {
 	fmt.Fprintf(out, "method      %s\n", p.Spec)
-	fmt.Fprintf(out, "rows        %s labelled, %s, ", words.Whole(p.Labelled), words.Count(p.Pool, "candidate", "candidates"))
+	fmt.Fprintf(out, "rows        %s labelled, %s, ", words.Whole(p.Labelled),
+		words.Count(p.Pool, "candidate", "candidates"))
 	if p.Pending > 0 {
 		fmt.Fprintf(out, "%d of them pending, ", p.Pending)
 	}
@@ -65,12 +66,12 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 	} else {
 		fmt.Fprintf(out, "networks    %d to train\n", p.Networks)
 	}
-	fmt.Fprintf(out, "memory      about %s", bytesText(p.Memory))
+	fmt.Fprintf(out, "memory      about %s", words.Memory(p.Memory))
 	if p.Available > 0 {
-		fmt.Fprintf(out, " of %s available", bytesText(p.Available))
+		fmt.Fprintf(out, " of %s available", words.Memory(p.Available))
 	}
 	if p.File > 0 {
-		fmt.Fprintf(out, "\nfeatures    in a file of %s", bytesText(p.File))
+		fmt.Fprintf(out, "\nfeatures    in a file of %s", words.Memory(p.File))
 		if p.Folder != "" {
 			fmt.Fprintf(out, " in %s", p.Folder)
 		}
@@ -79,5 +80,6 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 }
 
 func printSeconds(out io.Writer, s *nextbatch.Seconds) {
-	fmt.Fprintf(out, "time        about %.1f s: training %.1f, kernel %.1f, selection %.1f\n", s.Total, s.Train, s.Kernel, s.Select)
+	fmt.Fprintf(out, "time        about %.1f s: training %.1f, kernel %.1f, selection %.1f\n", s.Total,
+		s.Train, s.Kernel, s.Select)
 }

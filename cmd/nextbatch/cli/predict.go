@@ -47,7 +47,8 @@ func newPredict() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &predicting{predictFlags: *p, run: newRun(cmd, p.quiet), path: args[0]}
-			return r.perform(cmd.Context(), steps{check: r.check, threads: r.threads, memory: &r.columns.memory, read: r.read, compute: r.compute})
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.threads, memory: &r.columns.memory,
+				read: r.read, compute: r.compute})
 		},
 		Long: `Predicts the label of every row; missing inputs are imputed as when
 the model was fitted, unless --missing says otherwise. Each prediction comes with an interval,
@@ -60,12 +61,17 @@ intervals, unless --calibrate names labelled rows that were used neither to trai
 nor to choose it. Intervals then come from its errors on these rows (split
 conformal prediction), and hold for rows drawn as they were.`,
 	}
-	c.Flags().StringVar(&p.file, "model", "", "model that 'nextbatch fit' saved, or a network from elsewhere: .onnx, or .json with a description")
+	c.Flags().StringVar(&p.file, "model", "",
+		"model that 'nextbatch fit' saved, or a network from elsewhere: .onnx, or .json with a description")
 	p.foreign.register(c)
-	c.Flags().StringVar(&p.unseen, "calibrate", "", "table of labelled rows that a network from elsewhere has not seen, for intervals")
+	c.Flags().StringVar(&p.unseen, "calibrate", "",
+		"table of labelled rows that a network from elsewhere has not seen, for intervals")
 	p.columns.registerTarget(c)
-	c.Flags().Float64Var(&p.coverage, "coverage", conformal.DefaultCoverage, "probability that an interval contains the label; 0 for no intervals")
-	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+strings.Join(tableExtensions(), ", "))
+	registerRange(c.Flags(), &p.columns.Ranges)
+	c.Flags().Float64Var(&p.coverage, "coverage", conformal.DefaultCoverage,
+		"probability that an interval contains the label; 0 for no intervals")
+	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+
+		strings.Join(tableExtensions(), ", "))
 	registerQuiet(c, &p.quiet)
 	registerThreads(c, &p.threads)
 	registerDevice(c)
@@ -91,7 +97,8 @@ func (p *predicting) check() error {
 	case p.unseen == "" && p.columns.target != "":
 		return usagef("--target is for --calibrate; the model knows what it predicts")
 	}
-	if err := checkDistinct([]flagged{{"TABLE", p.path}, {"--model", p.file}, {"--calibrate", p.unseen}}, []flagged{{"--out", p.out}}); err != nil {
+	if err := checkDistinct([]flagged{{"TABLE", p.path}, {"--model", p.file}, {"--calibrate", p.unseen}},
+		[]flagged{{"--out", p.out}}); err != nil {
 		return err
 	}
 	return errors.Join(p.columns.check(), p.foreign.check(p.file), checkOutput("--out", p.out, tableExtensions()...))
@@ -102,11 +109,17 @@ func (p *predicting) read(ctx context.Context) (err error) {
 	if p.model, err = p.foreign.load(ctx, p.file, p.path, p.unseen, p.progress); err != nil {
 		return err
 	}
+	if ranges := p.columns.Ranges; ranges != nil {
+		if err := ranges.Check(len(p.model.targets())); err != nil {
+			return usagef("--range: %w", err)
+		}
+		p.model = p.model.within(ranges)
+	}
 	if p.table, err = p.columns.read(ctx, p.path, p.unseen != ""); err != nil {
 		return err
 	}
 	t := p.columns.tables(p.path, p.table)
-	t.One, t.Pool = nil, p.table
+	t.Table, t.Pool = nil, p.table
 	if p.unseen != "" {
 		if t, err = p.withUnseen(ctx, t); err != nil {
 			return err
@@ -178,7 +191,8 @@ func (p *predicting) predict(ctx context.Context) (*dataset.Table, error) {
 
 // target returns the columns of one target. One of several has a name, which is part of the
 // columns' names.
-func (p *predicting) target(ctx context.Context, x matrix.Dense[float32], k int, u network.Uncertain) ([]dataset.Column, error) {
+func (p *predicting) target(ctx context.Context, x matrix.Dense[float32], k int,
+	u network.Uncertain) ([]dataset.Column, error) {
 	suffix, about := "", ""
 	if names := p.model.targets(); len(names) > 1 {
 		suffix, about = "_"+names[k], shown(names[k])+": "

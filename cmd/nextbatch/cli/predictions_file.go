@@ -11,10 +11,11 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/plausible"
+	"github.com/nextbatch/nextbatch/internal/plausible"
 )
 
-// predictionsFile is the file beside a batch that holds what was predicted for its rows: batch.predictions.csv for batch.csv.
+// predictionsFile is the file beside a batch that holds what was predicted for its rows: batch.predictions.csv for
+// batch.csv.
 func predictionsFile(batch string) string {
 	if batch == "" {
 		return ""
@@ -26,8 +27,8 @@ func predictionsFile(batch string) string {
 	return name + ".predictions.csv"
 }
 
-// writePredictions writes what was predicted for the rows of a batch to a file beside it. Without a model there is nothing to write,
-// but a file of an earlier batch is replaced.
+// writePredictions writes what was predicted for the rows of a batch to a file beside it. Without a model there is
+// nothing to write, but a file of an earlier batch is replaced.
 func (s *selecting) writePredictions(r *nextbatch.Result) error {
 	path := predictionsFile(s.out)
 	targets := r.Targets
@@ -67,8 +68,8 @@ func limit(v *number) float64 {
 // forecasts are what was predicted for the rows of a batch: by target, and by the name of the row.
 type forecasts map[string]map[string]*plausible.Expected
 
-// readForecasts reads the predictions beside a batch file; there are none without such a file. Predictions without an interval are
-// left out.
+// readForecasts reads the predictions beside a batch file; there are none without such a file. Predictions without an
+// interval are left out.
 func readForecasts(ctx context.Context, batch string) (forecasts, error) {
 	path := predictionsFile(batch)
 	number, text := dataset.KindNumeric, dataset.KindText
@@ -78,7 +79,8 @@ func readForecasts(ctx context.Context, batch string) (forecasts, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, dataError{errorf("%w; %s holds what 'nextbatch select' predicted for the rows of the batch: restore it, or delete it to do without", err, path)}
+		return nil,
+			dataError{errorf("%w; %s holds what 'nextbatch select' predicted for the rows of the batch: restore it, or delete it to do without", err, path)}
 	}
 	var ids, targets dataset.Column
 	var numbers [3]*dataset.Numeric

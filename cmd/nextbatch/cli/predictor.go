@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -35,11 +36,14 @@ type predictor interface {
 	inputs(*tables.Rows) (train, pool matrix.Dense[float32], err error)
 	// predict returns predictions of some targets, with deviations if these are wanted and it has them.
 	predict(ctx context.Context, x matrix.Dense[float32], targets []int, deviations bool) ([]network.Uncertain, error)
+	// within returns the model with ranges of the targets, to which predictions and intervals keep.
+	within(dataset.Ranges) predictor
 	// noIntervals says why the model has no intervals; empty if it has them.
 	noIntervals() string
 	// interval returns intervals for predictions of a target, and how they are made. With too few
 	// labels for the coverage, the error is a *conformal.CoverageError.
-	interval(ctx context.Context, x matrix.Dense[float32], target int, of network.Uncertain, coverage float64) (low, high []float64, how string, err error)
+	interval(ctx context.Context, x matrix.Dense[float32], target int, of network.Uncertain, coverage float64) (low,
+		high []float64, how string, err error)
 }
 
 // calibratable is a predictor that takes its intervals from rows that it has not learnt from.
@@ -113,7 +117,8 @@ func (m ownModel) inputs(r *tables.Rows) (train, pool matrix.Dense[float32], err
 	return r.Train, r.Pool, nil
 }
 
-func (m ownModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int, deviations bool) (list []network.Uncertain, err error) {
+func (m ownModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int,
+	deviations bool) (list []network.Uncertain, err error) {
 	for _, k := range targets {
 		var u network.Uncertain
 		if deviations {
@@ -129,9 +134,12 @@ func (m ownModel) predict(ctx context.Context, x matrix.Dense[float32], targets 
 	return list, nil
 }
 
+func (m ownModel) within(r dataset.Ranges) predictor { return ownModel{m.Within(r)} }
+
 func (m ownModel) noIntervals() string { return "" }
 
-func (m ownModel) interval(ctx context.Context, x matrix.Dense[float32], target int, _ network.Uncertain, coverage float64) (low, high []float64, how string, err error) {
+func (m ownModel) interval(ctx context.Context, x matrix.Dense[float32], target int, _ network.Uncertain,
+	coverage float64) (low, high []float64, how string, err error) {
 	one := m.Target(target)
 	low, high, err = one.PredictInterval(ctx, x, coverage)
 	return low, high, one.Intervals().String(), err
@@ -144,6 +152,7 @@ type foreignModel struct {
 	foreign             *nextbatch.Foreign
 	name, table, unseen string      // files: of the network, of what it predicts, and is calibrated on
 	errors              [][]float64 // on the rows that it has not seen, for each output
+	ranges              dataset.Ranges
 }
 
 func (m *foreignModel) targets() (names []string) {
@@ -156,7 +165,8 @@ func (m *foreignModel) targets() (names []string) {
 // outputsOf takes columns by their places: the outputs have no names.
 func (m *foreignModel) outputsOf(columns []string) ([]int, error) {
 	if n := m.net.Outputs(); n != len(columns) {
-		return nil, dataError{errorf("%s predicts %s, but --target names %s", m.name, words.Count(n, "number", "numbers"), words.Count(len(columns), "column", "columns"))}
+		return nil, dataError{errorf("%s predicts %s, but --target names %s", m.name, words.Count(n, "number", "numbers"),
+			words.Count(len(columns), "column", "columns"))}
 	}
 	return upTo(len(columns)), nil
 }
@@ -183,12 +193,23 @@ func (m *foreignModel) inputs(r *tables.Rows) (train, pool matrix.Dense[float32]
 	return m.foreign.Inputs(r)
 }
 
-func (m *foreignModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int, _ bool) ([]network.Uncertain, error) {
-	return m.predictOf(ctx, m.table, x, targets)
+func (m *foreignModel) predict(ctx context.Context, x matrix.Dense[float32], targets []int,
+	_ bool) ([]network.Uncertain, error) {
+	list, err := m.predictOf(ctx, m.table, x, targets)
+	for i, k := range targets[:len(list)] {
+		m.ranges.Of(k).Clip(list[i].Mean)
+	}
+	return list, err
+}
+
+func (m *foreignModel) within(r dataset.Ranges) predictor {
+	m.ranges = r
+	return m
 }
 
 // predictOf predicts rows of a file.
-func (m *foreignModel) predictOf(ctx context.Context, file string, x matrix.Dense[float32], targets []int) (list []network.Uncertain, err error) {
+func (m *foreignModel) predictOf(ctx context.Context, file string, x matrix.Dense[float32],
+	targets []int) (list []network.Uncertain, err error) {
 	y, err := m.net.Predict(ctx, x)
 	if err != nil {
 		return nil, errorf("%s: %w", file, err)
@@ -207,7 +228,8 @@ func (m *foreignModel) noIntervals() string {
 	if m.errors != nil {
 		return ""
 	}
-	return m.name + " comes from elsewhere, and nothing says which labels it has not learnt from; --calibrate names rows that it has not"
+	return m.name +
+		" comes from elsewhere, and nothing says which labels it has not learnt from; --calibrate names rows that it has not"
 }
 
 // calibrate keeps the errors on labelled rows that the network has not learnt from.
@@ -226,7 +248,8 @@ func (m *foreignModel) calibrate(ctx context.Context, x matrix.Dense[float32], r
 	return nil
 }
 
-func (m *foreignModel) interval(_ context.Context, _ matrix.Dense[float32], target int, of network.Uncertain, coverage float64) (low, high []float64, how string, err error) {
+func (m *foreignModel) interval(_ context.Context, _ matrix.Dense[float32], target int, of network.Uncertain,
+	coverage float64) (low, high []float64, how string, err error) {
 	reach, err := conformal.RadiusOf(m.errors[target], coverage)
 	if err != nil {
 		return nil, nil, "", err
@@ -234,7 +257,10 @@ func (m *foreignModel) interval(_ context.Context, _ matrix.Dense[float32], targ
 	for _, v := range of.Mean {
 		low, high = append(low, v-reach), append(high, v+reach)
 	}
-	return low, high, fmt.Sprintf("± %s, from the errors on %s of %s", words.Number(reach), words.Count(len(m.errors[target]), "row", "rows"), nameOf(m.unseen)), nil
+	m.ranges.Of(target).Clip(low)
+	m.ranges.Of(target).Clip(high)
+	return low, high, fmt.Sprintf("± %s, from the errors on %s of %s", words.Number(reach),
+		words.Count(len(m.errors[target]), "row", "rows"), nameOf(m.unseen)), nil
 }
 
 // upTo returns 0, 1, … n-1.

@@ -276,16 +276,27 @@ func (p *progress) chosen(m *learner.Model) {
 	}
 }
 
-// foretell says about how long something takes at most, as far as that is known and worth a word.
-func (p *progress) foretell(ctx context.Context, what string, seconds func(context.Context) (float64, error)) error {
+// foretell says about how long something takes, as far as that is known and worth a word: with a blend, that depends
+// on whether its networks get a weight.
+func (p *progress) foretell(ctx context.Context, what string,
+	seconds func(context.Context) (least, most float64, err error)) error {
 	if p.quiet {
 		return nil
 	}
-	most, err := seconds(ctx)
+	least, most, err := seconds(ctx)
 	if err == nil && most >= 1 {
-		p.say("%s takes about %s, or less", what, roughly(time.Duration(most*float64(time.Second))))
+		p.say("%s takes about %s", what, between(least, most))
 	}
 	return err
+}
+
+// between is a time, or two where they differ much: without and with networks.
+func between(least, most float64) string {
+	text := func(seconds float64) string { return roughly(time.Duration(seconds * float64(time.Second))) }
+	if most < 1.3*least || text(least) == text(most) {
+		return text(most)
+	}
+	return fmt.Sprintf("%s, or %s if networks get a weight", text(max(least, 1)), text(most))
 }
 
 // sayDevice says which part of a blend a device computes.

@@ -33,7 +33,8 @@ func TestProgressLines(t *testing.T) {
 	if got := lines(100, time.Second); got != want {
 		t.Errorf("many steps: %q", got)
 	}
-	if got := lines(3, 2*time.Second); strings.Count(got, "\n") != 2 || !strings.HasSuffix(got, "counting: 3 of 3, at 2\n") {
+	if got := lines(3, 2*time.Second); strings.Count(got, "\n") != 2 ||
+		!strings.HasSuffix(got, "counting: 3 of 3, at 2\n") {
 		t.Errorf("few steps: %q", got) // the clock starts with the first
 	}
 }
@@ -57,7 +58,8 @@ func TestProgressBars(t *testing.T) {
 	p.warn("careful")
 	p.done()
 	p.say("afterwards")
-	if p.bars != nil || !strings.HasSuffix(log.String(), "afterwards\n") || !strings.Contains(log.String(), "warning: careful\n") {
+	if p.bars != nil || !strings.HasSuffix(log.String(), "afterwards\n") ||
+		!strings.Contains(log.String(), "warning: careful\n") {
 		t.Errorf("%q", log.String())
 	}
 }

@@ -88,8 +88,9 @@ func unzip(t *testing.T, path string) {
 	}
 }
 
-// agree compares an answer with one of an earlier version: what was there must be there still. JSON may have new keys and
-// tables new columns; numbers agree up to the rounding of other instruction sets; sentences are for people, and may change.
+// agree compares an answer with one of an earlier version: what was there must be there still. JSON may have new keys
+// and tables new columns; numbers agree up to the rounding of other instruction sets; sentences are for people, and may
+// change.
 func agree(want, got string) error {
 	if strings.HasPrefix(want, "{") || strings.HasPrefix(want, "[") {
 		a, err1 := values(want)

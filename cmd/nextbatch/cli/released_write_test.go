@@ -144,9 +144,9 @@ func truth(row int) (y, z float64) {
 	return math.Round(1000*(x0*x0+x1+step+noise)) / 1000, math.Round(1000*(x0-x1)) / 1000
 }
 
-// writeTables writes what the files are made from: rows of which a third has labels, with gaps, dates and words; the rows
-// that a campaign gains later; a label that is far from the others, and one that replaces another; the table as a German Excel writes
-// it; and a table and a grid for the benchmark.
+// writeTables writes what the files are made from: rows of which a third has labels, with gaps, dates and words; the
+// rows that a campaign gains later; a label that is far from the others, and one that replaces another; the table as a
+// German Excel writes it; and a table and a grid for the benchmark.
 func writeTables(t *testing.T) {
 	t.Helper()
 	const header = "id,x0,x1,day,colour,site,hours,y,z\n"
@@ -154,7 +154,8 @@ func writeTables(t *testing.T) {
 	for i := range 124 {
 		y, z := truth(i)
 		x1 := fmt.Sprintf("%.4f", math.Cos(float64(3*i)))
-		row := fmt.Sprintf("r%03d,%.4f,%s,2026-%02d-%02d,%s,s%d,%d", i, math.Sin(float64(i)), x1, 1+i%12, 1+i%28, []string{"red", "green", "blue"}[i%3*i%3], i%5, 1+i%4)
+		row := fmt.Sprintf("r%03d,%.4f,%s,2026-%02d-%02d,%s,s%d,%d", i, math.Sin(float64(i)), x1, 1+i%12, 1+i%28,
+			[]string{"red", "green", "blue"}[i%3*i%3], i%5, 1+i%4)
 		fmt.Fprintf(&complete, "%s,%v,%v\n", row, y, z)
 		if i%29 == 7 {
 			row = strings.Replace(row, x1, "", 1)
@@ -171,7 +172,8 @@ func writeTables(t *testing.T) {
 	for name, text := range map[string]string{
 		"table.csv": header + table.String(), "more.csv": header + more.String(), "complete.csv": header + complete.String(),
 		"far.csv": "id,y,z\nr103,2500,0.5\n", "right.csv": "id,replicate,y\nr100,2,1.5\n",
-		"german.csv": strings.NewReplacer(",", ";", ".", ",", "x0", "gr\xf6\xdfe").Replace(header + table.String()), // in windows-1252
+		// in windows-1252
+		"german.csv": strings.NewReplacer(",", ";", ".", ",", "x0", "gr\xf6\xdfe").Replace(header + table.String()),
 		"grid.toml": `specs = ["random", "lcmd-tp:grad>sketch(64)"]
 learners = ["network", "gp"]
 splits = [0, 1]

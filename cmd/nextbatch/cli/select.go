@@ -18,10 +18,12 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -63,7 +65,7 @@ type selecting struct {
 
 	featureColumns []string // of the candidates, where they have names
 	earlier        earlier
-	doubtful       []nextbatch.DoubtfulLabel
+	doubtful       []fitted.DoubtfulLabel
 	unmap          []func() // takes what is in files out of memory
 }
 
@@ -95,7 +97,8 @@ func newSelect() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := s.start(cmd, args)
-			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory, around: r.together, read: r.readAll, compute: r.compute})
+			return r.perform(cmd.Context(), steps{check: r.check, threads: r.net.threads, memory: &r.columns.memory,
+				around: r.together, read: r.readAll, compute: r.compute})
 		},
 		Long: `Picks a batch of rows to label next. In one table, an empty label means
 unlabelled, and these rows are the pool. Otherwise --train names the labelled
@@ -116,9 +119,10 @@ the file of an earlier batch: its rows are out being labelled. They are not pick
 again, and the new batch keeps away from them as if they were labelled already.
 
 The file of --out has the inputs of each row and an empty target column to fill in;
-'nextbatch merge' brings the labels back. A reason names the nearest labelled row.
-The typical distance is the median distance of a candidate from such a row. What the
-model predicts is not in the file, so that it does not steer who labels the rows
+'nextbatch merge' brings the labels back. A reason names the nearest labelled row or,
+on tables of categories, the one that shares most of them. The typical distance is the
+median distance of a candidate from the nearest labelled row. What the model predicts
+is not in the file, so that it does not steer who labels the rows
 (--show-predictions puts it into the reasons): it is in a file beside it, such as
 batch.predictions.csv, which merge compares the labels with. If the name ends in
 .xlsx, the file is an Excel workbook, in which the columns to fill in are coloured.
@@ -150,17 +154,20 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.StringVar(&s.targets, "targets", "", "table (or features) of the target distribution, if it is not that of the pool")
 	f.StringSliceVar(&s.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringSliceVar(&s.must, "must", nil, "rows that must be in the batch")
-	f.StringSliceVar(&s.pending, "pending", nil, "rows that are out being labelled: names, or @FILE, such as the file of an earlier batch")
+	f.StringSliceVar(&s.pending, "pending", nil,
+		"rows that are out being labelled: names, or @FILE, such as the file of an earlier batch")
 	s.limits.register(f)
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
 	f.BoolVar(&s.showPredictions, "show-predictions", false, "name predictions in the reasons of the file of --out")
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
-	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and resume with them if the run was interrupted")
+	f.StringVar(&s.checkpoint, "checkpoint", "",
+		"keep the rows picked so far in this file, and resume with them if the run was interrupted")
 	f.BoolVar(&s.mpi, "mpi", false, "share the work with the other processes that mpirun or srun started (nextbatch-hpc)")
 	s.registerInputs(c)
 	s.registerTempDir(c)
+	registerRange(f, &s.columns.Ranges)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
 	s.columns.registerInputs(c)
@@ -174,14 +181,20 @@ func (s *selectFlags) registerInputs(c *cobra.Command) {
 	f := c.Flags()
 	s.columns.registerTarget(c)
 	s.columns.registerWeights(c)
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with --learner gp, "+nextbatch.ProcessSpec+"; with trees, "+nextbatch.TreesSpec+"; with features, "+nextbatch.FeaturesSpec(true).String()+")")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+
+		"; with --learner gp, "+nextbatch.ProcessSpec+"; with trees, "+nextbatch.TreesSpec+"; with features, "+
+		nextbatch.FeaturesSpec(true).String()+")")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
-	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
-	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means several files")
-	f.StringVar(&s.model, "model", "", "use this model instead of fitting one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
+	f.StringVar(&s.trainFeatures, "train-features", "",
+		"features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
+	f.StringVar(&s.poolFeatures, "pool-features", "",
+		"features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means several files")
+	f.StringVar(&s.model, "model", "",
+		"use this model instead of fitting one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
 	s.foreign.register(c)
-	f.StringVar(&s.foreign.tensor, "tensor", "", "tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
+	f.StringVar(&s.foreign.tensor, "tensor", "",
+		"tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
 	registerDevice(c)
 	registerQuiet(c, &s.quiet)
 }
@@ -240,6 +253,9 @@ func (s *selecting) compute(ctx context.Context) (*answer, error) {
 // pick selects the batch.
 func (s *selecting) pick(ctx context.Context) (*nextbatch.Result, error) {
 	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
+	if why := s.plan.Fitted().PickedBy(s.request.WithDefaults().Spec); why != "" {
+		s.progress.say("%s", why)
+	}
 	r, err := s.plan.Select(ctx)
 	s.progress.done()
 	return r, err
@@ -267,13 +283,18 @@ func requestError(err error) error {
 
 // flagNames maps the fields of a request to their flags.
 var flagNames = map[string]string{
-	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
-	"Model": "--model", "Learner": "--learner", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
+	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "Ranges": "--range",
+	"IDColumn": "--id", "Train": "--train", "Pool": "--pool",
+	"Model": "--model", "Learner": "--learner", "Features": "--pool-features", "Features.Train": "--train-features",
+	"Members":    "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
-	"MinPerGroup": "--min-per-group", "MaxGroups": "--at-most-groups", "Same": "--same", "Runs": "--runs", "Replicates": "--replicates", "ReplicateShare": "--replicate-share",
+	"MinPerGroup": "--min-per-group", "MaxGroups": "--at-most-groups", "Same": "--same", "Runs": "--runs",
+	"Replicates": "--replicates", "ReplicateShare": "--replicate-share",
 	"Plate": "--plate", "Controls": "--controls",
-	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
-	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation", "Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
+	"Categorical": "--categorical", "Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude",
+	"Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
+	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation",
+	"Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
 }
 
 // flagOf returns the flag of a field.
@@ -317,10 +338,13 @@ func (s *selecting) check() error {
 	if method := s.request.Spec.Method; s.checkpoint != "" && method.Info().TakesBack {
 		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot go on: leave out --checkpoint, or choose another --method", method)
 	}
-	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"the predictions of --out", predictionsFile(s.out)}, {"--report", s.page}, {"--checkpoint", s.checkpoint}}); err != nil {
+	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out},
+		{"the predictions of --out", predictionsFile(s.out)}, {"--report", s.page},
+		{"--checkpoint", s.checkpoint}}); err != nil {
 		return err
 	}
-	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
+	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...),
+		checkOutput("--report", s.page, ".html"))
 }
 
 // fillIn turns the flags into a request; its rows are read later.
@@ -331,13 +355,20 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	}
 	output, streams := s.request.Output, s.request.Streams
 	s.request = nextbatch.Request{
-		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
-		Columns: tables.Columns{Categorical: s.columns.Categorical, Keep: s.columns.Keep}, Missing: s.columns.missingInputs(),
-		Batch: s.batch, Choices: nextbatch.Choices{Learner: s.learner, Network: config, Members: s.net.Members, Seed: s.net.seed},
-		Limits: s.limits.Limits, Layout: s.limits.layout,
-		ModelName: s.model, FieldName: flagOf, Output: output, Folder: s.folder(), Streams: streams,
-		Epoch:   func(e network.Epoch) { s.progress.epoch(max(s.plan.Networks, s.net.Members))(e) },
-		Fitting: s.progress.fitting(), Progress: s.progress.selection(),
+		Input: tables.Input{
+			TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
+			Columns: tables.Columns{Categorical: s.columns.Categorical, Keep: s.columns.Keep},
+			Missing: s.columns.missingInputs(),
+		},
+		Own: nextbatch.Own{OwnFeatures: byFeatures},
+		Ask: limits.Ask{Batch: s.batch, Limits: s.limits.Limits, Layout: s.limits.layout},
+		Options: fitted.Options{
+			Choices: fitted.Choices{Learner: s.learner, Network: config, Members: s.net.Members, Seed: s.net.seed},
+			Epoch:   func(e network.Epoch) { s.progress.epoch(max(s.plan.Networks, s.net.Members))(e) },
+			Fitting: s.progress.fitting(),
+		},
+		Resources: nextbatch.Resources{Output: output, Folder: s.folder(), Streams: streams},
+		ModelName: s.model, FieldName: flagOf, Progress: s.progress.selection(),
 	}
 	if s.model != "" || byFeatures {
 		s.request.Learner = "" // nothing is fitted
@@ -359,7 +390,8 @@ func (s *selecting) fillIn(byFeatures bool) error {
 // inputFiles lists the files that the run reads.
 func (s *selecting) inputFiles() []flagged {
 	files := []flagged{{"--model", s.model}}
-	for _, f := range []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
+	for _, f := range []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool},
+		{"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
 		path, _ := splitArray(f.path)
 		files = append(files, flagged{f.flag, path})
 	}
@@ -418,14 +450,16 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.plan.Pending > 0 {
 		pending = fmt.Sprintf(", %s of them pending", words.Whole(s.plan.Pending))
 	}
-	s.progress.say("%s, %s%s, %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), words.Count(s.plan.Pool, "candidate", "candidates"), pending, inputs)
+	s.progress.say("%s, %s%s, %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"),
+		words.Count(s.plan.Pool, "candidate", "candidates"), pending, inputs)
 	return nil
 }
 
 // warnOfIdleFlags warns of flags that change nothing in this run.
 func (s *selecting) warnOfIdleFlags() {
 	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
-		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, words.List(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
+		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec,
+			words.List(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
 	}
 	if s.net.flags.Changed("learner") && s.method != "" && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
 		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))
@@ -452,8 +486,9 @@ type tableFile struct {
 
 func (s *selecting) readTables(ctx context.Context) error {
 	r := &s.request
-	r.TableNames = map[*dataset.Table]string{}
-	files := []tableFile{{s.table, &r.Table, false}, {s.pool, &r.Pool, true}, {s.train, &r.Train, true}, {s.targets, &r.Aims, true}}
+	r.Names = map[*dataset.Table]string{}
+	files := []tableFile{{s.table, &r.Table, false}, {s.pool, &r.Pool, true}, {s.train, &r.Train, true},
+		{s.targets, &r.Aims, true}}
 	files = slices.DeleteFunc(files, func(f tableFile) bool { return f.path == "" })
 	if err := s.checkSpace(ctx, files); err != nil {
 		return err
@@ -463,7 +498,7 @@ func (s *selecting) readTables(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		*file.into, r.TableNames[table] = table, nameOf(file.path)
+		*file.into, r.Names[table] = table, nameOf(file.path)
 	}
 	s.setTargets()
 	if s.model == "" {
@@ -482,7 +517,7 @@ func (s *selecting) setTargets() {
 	r := &s.request
 	for _, table := range []*dataset.Table{r.Table, r.Train, r.Pool} {
 		if table != nil {
-			r.TargetColumns, r.Weights = s.columns.targets(table.Names()), s.columns.Weights
+			r.TargetColumns, r.Weights, r.Ranges = s.columns.targets(table.Names()), s.columns.Weights, s.columns.Ranges
 			return
 		}
 	}
@@ -516,7 +551,8 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (sets nextbatch
 
 // readOthers reads the features of labelled rows and of the target, beside those of a pool
 // of the given shape.
-func readOthers[T matrix.Float](ctx context.Context, s *selecting, sets *nextbatch.Sets[T], rows, cols int) (err error) {
+func readOthers[T matrix.Float](ctx context.Context, s *selecting, sets *nextbatch.Sets[T], rows,
+	cols int) (err error) {
 	for _, set := range []struct {
 		path string
 		into *matrix.Dense[T]
@@ -554,7 +590,8 @@ func readMatrix[T matrix.Float](ctx context.Context, s *selecting, name string) 
 }
 
 // readShards reads the rows from from to to-1 of the files that a name stands for.
-func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, shards *source.Shards, from, to int) (matrix.Dense[T], error) {
+func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, shards *source.Shards, from,
+	to int) (matrix.Dense[T], error) {
 	if name == s.poolFeatures {
 		s.request.RowName = shards.RowName
 	}
@@ -576,7 +613,10 @@ func (s *selecting) openShards(name string) (*source.Shards, error) {
 	case name == s.poolFeatures:
 		s.featureColumns = names
 	case names != nil && s.featureColumns != nil && !slices.Equal(names, s.featureColumns):
-		return nil, dataError{errorf("%s has other columns than %s, or the same in another order; write both with the same columns in one order", name, s.poolFeatures)}
+		return nil,
+			dataError{errorf(
+				"%s has other columns than %s, or the same in another order; write both with the same columns in one order", name,
+				s.poolFeatures)}
 	}
 	return shards, nil
 }
@@ -590,7 +630,8 @@ func inShards(name string) bool {
 
 // holdMatrix counts the memory of a matrix and refuses numbers that are not finite. A place is
 // the file of a row, and its number there.
-func holdMatrix[T matrix.Float](ctx context.Context, mem *memory, m matrix.Dense[T], place func(row int) (file string, at int)) error {
+func holdMatrix[T matrix.Float](ctx context.Context, mem *memory, m matrix.Dense[T],
+	place func(row int) (file string, at int)) error {
 	mem.held += int64(len(m.Data)) * int64(unsafe.Sizeof(T(0)))
 	if i, j, found := linalg.FirstNotFinite(linalg.TeamOf(ctx), m); found {
 		file, at := place(i)
@@ -620,7 +661,8 @@ func loadModel(path string) (*learner.Model, error) {
 		if !slices.Contains(modelExtensions, strings.ToLower(filepath.Ext(path))) {
 			err = errorf("%s is not a model", path)
 		}
-		return nil, dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.nextbatch or .safetensors), or a network from elsewhere (.onnx, or .json with a description)", err)}
+		return nil,
+			dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.nextbatch or .safetensors), or a network from elsewhere (.onnx, or .json with a description)", err)}
 	}
 	if m.Columns() == nil {
 		return nil, dataError{errorf("%s does not say which columns its inputs are; save it with 'nextbatch fit'", path)}
@@ -645,7 +687,7 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 			if model.Targets() > 1 {
 				name = shown(model.TargetName(k)) + ": "
 			}
-			s.progress.say("%s%s: %s", name, nextbatch.ValidRMSEMeaning(one), numbersText(one.Provenance().ValidRMSE))
+			s.progress.say("%s%s: %s", name, fitted.ValidRMSEMeaning(one), numbersText(one.Provenance().ValidRMSE))
 		}
 	}
 	return requestError(err)
@@ -654,7 +696,7 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 // lookAtLabels finds labels of the tables that should get a second look.
 func (s *selecting) lookAtLabels() {
 	s.doubtful = s.plan.Doubtful()
-	if text := nextbatch.DoubtfulWarning(s.doubtful, "nextbatch audit"); text != "" {
+	if text := fitted.DoubtfulWarning(s.doubtful, "nextbatch audit"); text != "" {
 		s.plan.Warnings = append(s.plan.Warnings, text)
 	}
 }

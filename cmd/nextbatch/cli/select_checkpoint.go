@@ -64,7 +64,8 @@ func (s *selecting) selected(ctx context.Context) (selected, error) {
 		if err != nil {
 			return is, dataError{err}
 		}
-		is.Files[path] = fmt.Sprintf("%d bytes, of %s", info.Size(), info.ModTime().UTC().Format("2006-01-02T15:04:05.999999999Z"))
+		is.Files[path] = fmt.Sprintf("%d bytes, of %s", info.Size(),
+			info.ModTime().UTC().Format("2006-01-02T15:04:05.999999999Z"))
 	}
 	return is, nil
 }
@@ -202,7 +203,8 @@ func (s *selecting) keepsCheckpoint() bool {
 // there are no picks in it.
 func isCutOff(text []byte) bool {
 	const start = `{"nextbatch":`
-	return !bytes.Contains(text, []byte("\n")) && strings.HasPrefix(string(text[:min(len(text), len(start))]), start[:min(len(text), len(start))])
+	return !bytes.Contains(text, []byte("\n")) && strings.HasPrefix(string(text[:min(len(text), len(start))]),
+		start[:min(len(text), len(start))])
 }
 
 // wholeLines reads choices up to a line that was cut off.

@@ -72,7 +72,9 @@ func twice(table string) string {
 // written is refused, and kept.
 func TestCheckpointOfAnotherSelection(t *testing.T) {
 	table := write(t, "table.csv", twice(sampleText(func(i int) bool { return i%3 == 0 })))
-	flags, kept := cutOff(t, 4, append([]string{"select", table, "--target", "y", "--id", "id", "-n", "8", "--exclude", "r001"}, quick...)...)
+	flags,
+		kept := cutOff(t, 4, append([]string{"select", table, "--target", "y", "--id", "id", "-n", "8",
+		"--exclude", "r001"}, quick...)...)
 	before := fileText(t, kept)
 	refused := func(want string, args ...string) {
 		t.Helper()
@@ -87,10 +89,14 @@ func TestCheckpointOfAnotherSelection(t *testing.T) {
 		}
 	}
 	for name, more := range map[string][]string{
-		"--epochs has": {"--epochs", "3"}, "--hidden has": {"--hidden", "8"}, "--activation has": {"--activation", "silu"}, "--target has": {"--target", "y2"},
-		"--exclude has": {"--exclude", "r002"}, "--must has": {"--must", "r004"}, "--pending has": {"--pending", "r004"}, "--ignore has": {"--ignore", "site"},
-		"--categorical has": {"--categorical", "hours"}, "--keep has": {"--keep", "x0"}, "--seed has": {"--seed", "1"}, "--batch has": {"-n", "9"},
-		"--method has": {"--method", "maxdist-tp:ll"}, "--cost and --cost-aware have": {"--cost", "hours", "--cost-aware"}, "--group and --per-group have": {"--group", "site", "--per-group", "2"},
+		"--epochs has": {"--epochs", "3"}, "--hidden has": {"--hidden", "8"}, "--activation has": {"--activation", "silu"},
+		"--target has":  {"--target", "y2"},
+		"--exclude has": {"--exclude", "r002"}, "--must has": {"--must", "r004"}, "--pending has": {"--pending", "r004"},
+		"--ignore has":      {"--ignore", "site"},
+		"--categorical has": {"--categorical", "hours"}, "--keep has": {"--keep", "x0"}, "--seed has": {"--seed", "1"},
+		"--batch has":  {"-n", "9"},
+		"--method has": {"--method", "maxdist-tp:ll"}, "--cost and --cost-aware have": {"--cost", "hours", "--cost-aware"},
+		"--group and --per-group have": {"--group", "site", "--per-group", "2"},
 	} {
 		refused(name+" changed", append(flags, more...)...)
 	}
@@ -109,7 +115,8 @@ func TestCheckpointOfAnotherFile(t *testing.T) {
 	if _, log := must(t, exitData, flags...); !strings.Contains(log, table+" has changed") {
 		t.Error(log)
 	}
-	if _, log := must(t, exitUsage, "select", "-", "--target", "y", "-n", "8", "--checkpoint", "kept.jsonl"); !strings.Contains(log, "save it to a file first") {
+	if _, log := must(t, exitUsage, "select", "-", "--target", "y", "-n", "8", "--checkpoint",
+		"kept.jsonl"); !strings.Contains(log, "save it to a file first") {
 		t.Error(log)
 	}
 }
@@ -118,7 +125,8 @@ func TestCheckpointOfAnotherFile(t *testing.T) {
 // end, with another output and another number of threads. The file is then gone.
 func TestCheckpointResumes(t *testing.T) {
 	table := sample(t)
-	for _, method := range []string{"lcmd-tp:grad>sketch(32)", "maxdist-p:ll", "kmeanspp-tp:ll", "maxdet-p:ll>train", "bait-f-p:ll>train", "frankwolfe-p:ll>train", "random"} {
+	for _, method := range []string{"lcmd-tp:grad>sketch(32)", "maxdist-p:ll", "kmeanspp-tp:ll", "maxdet-p:ll>train",
+		"bait-f-p:ll>train", "frankwolfe-p:ll>train", "random"} {
 		args := append([]string{"select", table, "--target", "y", "-n", "8", "--method", method}, quick...)
 		whole := filepath.Join(t.TempDir(), "whole.csv")
 		must(t, exitOK, append(args, "--out", whole)...)
@@ -126,11 +134,13 @@ func TestCheckpointResumes(t *testing.T) {
 		begun := fileText(t, kept)
 		for name, text := range map[string][]byte{
 			"four picks": begun, "a cut line": append(begun[:len(begun):len(begun)], `{"row":`...),
-			"no picks": begun[:bytes.IndexByte(begun, '\n')+1], "half a first line": begun[:30], "a few letters": begun[:3], "nothing": {},
+			"no picks": begun[:bytes.IndexByte(begun, '\n')+1], "half a first line": begun[:30],
+			"a few letters": begun[:3], "nothing": {},
 		} {
 			writeFile(t, kept, text)
 			out := filepath.Join(t.TempDir(), "out.csv")
-			if _, log := must(t, exitOK, append(flags, "--out", out, "--threads", "1")...); strings.Contains(log, "is not complete") {
+			if _, log := must(t, exitOK, append(flags, "--out", out, "--threads",
+				"1")...); strings.Contains(log, "is not complete") {
 				t.Errorf("%s, %s: %s", method, name, log)
 			}
 			if !bytes.Equal(fileText(t, whole), fileText(t, out)) {
@@ -148,7 +158,8 @@ func TestCheckpointOfAMethodThatTakesBack(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "kept.jsonl")
 	for _, method := range []string{"bait-fb-p:ll>train", "bait"} {
 		args := append([]string{"select", sample(t), "--target", "y", "-n", "8", "--method", method}, quick...)
-		if _, log := must(t, exitUsage, append(args, "--checkpoint", kept)...); !strings.Contains(log, "--checkpoint: bait-fb takes rows back") {
+		if _, log := must(t, exitUsage, append(args, "--checkpoint", kept)...); !strings.Contains(log,
+			"--checkpoint: bait-fb takes rows back") {
 			t.Error(log)
 		}
 		if _, err := os.Stat(kept); err == nil {
@@ -170,7 +181,8 @@ func TestCheckpointOutlivesOutput(t *testing.T) {
 // TestCheckpointOfPartialBatch: a batch that is smaller than requested is complete, too.
 func TestCheckpointOfPartialBatch(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "kept.jsonl")
-	must(t, exitPartial, "select", "--pool-features", npy(t, "p.npy", normalRows(5, 3)), "-n", "9", "-q", "--checkpoint", kept)
+	must(t, exitPartial, "select", "--pool-features", npy(t, "p.npy", normalRows(5, 3)), "-n", "9",
+		"-q", "--checkpoint", kept)
 	if _, err := os.Stat(kept); err == nil {
 		t.Error("the checkpoint is still there")
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -19,7 +19,8 @@ import (
 // registerTempDir registers the flag of commands that can use such features.
 func (s *selectFlags) registerTempDir(c *cobra.Command) {
 	s.mayUseFiles = true
-	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for tables and features that exceed memory (default TMPDIR, or /var/tmp)")
+	c.Flags().StringVar(&s.tempDir, "temp-dir", "",
+		"folder of temporary files, for tables and features that exceed memory (default TMPDIR, or /var/tmp)")
 }
 
 // overflow makes tables that are large for the memory go to a temporary file, unless only memory
@@ -78,7 +79,8 @@ func (s *selecting) beyondMemory() *source.Shards {
 	if err != nil {
 		return nil // reading it reports what is wrong
 	}
-	sizes := forecast.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures), Aims: rowsOf(s.targets)}
+	sizes := forecast.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures),
+		Aims: rowsOf(s.targets)}
 	inMemory := s.request.Memory(sizes)
 	sizes.InFile = true
 	if inMemory <= s.columns.memory.bytes || s.request.Memory(sizes) >= inMemory {

@@ -14,10 +14,13 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -35,8 +38,9 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	batch, problem := r.Batch, s.plan.Problem()
 	page := &report.Batch{
 		Title: words.Count(len(batch.Picks), "row to label next", "rows to label next"),
-		Intro: []string{fmt.Sprintf("Picked from %s, given %s.", words.Count(r.Metrics.Pool, "candidate", "candidates"), words.Count(r.Metrics.Labelled, "labelled row", "labelled rows"))},
-		Next:  s.next(linesText(r)), Facts: s.facts(r), Typical: math.NaN(), Decimal: s.candidates().Origin().Decimal,
+		Intro: []string{fmt.Sprintf("Picked from %s, given %s.", words.Count(r.Metrics.Pool, "candidate", "candidates"),
+			words.Count(r.Metrics.Labelled, "labelled row", "labelled rows"))},
+		Next: s.next(ctx, linesText(r)), Facts: s.facts(r), Typical: math.NaN(), Decimal: s.candidates().Origin().Decimal,
 	}
 	page.Intro[0] = words.MarkedIn(page.Intro[0], page.Decimal)
 	inputs := s.inputColumns()
@@ -62,7 +66,8 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	if err := s.layOut(page, r); err != nil {
 		return nil, err
 	}
-	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, nextbatch.ShownCandidates), s.shown("report labelled", problem.Train.Rows, nextbatch.ShownLabelled)
+	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, nextbatch.ShownCandidates),
+		s.shown("report labelled", problem.Train.Rows, nextbatch.ShownLabelled)
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -100,7 +105,8 @@ func (s *selecting) layOut(page *report.Batch, r *nextbatch.Result) error {
 		plates = max(plates, m.Plate)
 	}
 	for k := range plates {
-		page.Plates = append(page.Plates, &report.BatchPlate{Shape: shape, Title: s.plateTitle(r, lines, k+1, plates), Of: s.request.GroupColumn})
+		page.Plates = append(page.Plates, &report.BatchPlate{Shape: shape, Title: s.plateTitle(r, lines, k+1, plates),
+			Of: s.request.GroupColumn})
 	}
 	for _, m := range lines {
 		well := report.BatchWell{Well: m.Well, Pick: m.Pick, ID: m.ID, Colour: s.groupOf(m)}
@@ -126,12 +132,12 @@ func (s *selecting) layOut(page *report.Batch, r *nextbatch.Result) error {
 }
 
 // plateTitle names a plate, and the run that it belongs to.
-func (s *selecting) plateTitle(r *nextbatch.Result, lines []nextbatch.Measurement, number, of int) string {
+func (s *selecting) plateTitle(r *nextbatch.Result, lines []limits.Measurement, number, of int) string {
 	title := "Plate"
 	if of > 1 {
 		title = fmt.Sprintf("Plate %d of %d", number, of)
 	}
-	at := slices.IndexFunc(lines, func(m nextbatch.Measurement) bool { return m.Plate == number })
+	at := slices.IndexFunc(lines, func(m limits.Measurement) bool { return m.Plate == number })
 	if run := r.RunOf(lines[at]); run > 0 {
 		title += ", " + runTexts(s.request.Same, r.Runs)[run-1]
 	}
@@ -139,7 +145,7 @@ func (s *selecting) plateTitle(r *nextbatch.Result, lines []nextbatch.Measuremen
 }
 
 // groupOf returns the group of a measurement; empty without groups.
-func (s *selecting) groupOf(m nextbatch.Measurement) string {
+func (s *selecting) groupOf(m limits.Measurement) string {
 	table := s.candidates()
 	if m.Repeat {
 		table = s.labelled()
@@ -164,18 +170,25 @@ func runTexts(same []string, runs []nextbatch.RunResult) (list []string) {
 }
 
 // next says what to do with the batch of so many rows and measurements.
-func (s *selecting) next(lines string) []report.Step {
+func (s *selecting) next(ctx context.Context, lines string) []report.Step {
 	if s.out == "" {
 		return []report.Step{{Text: "Measure these rows. With --out batch.csv the command that made this page also writes them to a file, for you to fill in."}}
 	}
 	steps := []report.Step{{Text: fmt.Sprintf("Measure the %s of %s, in this order if you can, and fill in %s.",
 		lines, s.out, columnsText(s.request.TargetColumns))}}
 	if s.table == "" || len(s.request.TargetColumns) == 0 {
-		return append(steps, report.Step{Text: "Add them to the labelled rows, and run the command that made this page again."})
+		return append(steps,
+			report.Step{Text: "Add them to the labelled rows, and run the command that made this page again."})
+	}
+	again := "Run the command that made this page again, for the next batch."
+	into := s.mergedTable(ctx)
+	if file, _ := splitArray(s.table); into != file {
+		again = fmt.Sprintf("Run the command that made this page again, for the next batch, with %s in place of %s.", into,
+			s.table)
 	}
 	return append(steps,
-		report.Step{Text: "Bring the labels back into the table:", Command: s.mergeCommand()},
-		report.Step{Text: "Run the command that made this page again, for the next batch."})
+		report.Step{Text: "Bring the labels back into the table:", Command: s.mergeCommand(into)},
+		report.Step{Text: again})
 }
 
 func columnsText(names []string) string {
@@ -188,16 +201,25 @@ func columnsText(names []string) string {
 	return "the columns " + words.List(names)
 }
 
-// mergeCommand brings the labels of the batch back into the table, which stays in its
-// file if that can be written.
-func (s *selecting) mergeCommand() string {
-	args := []string{"nextbatch", "merge", s.table, s.out}
+// mergedTable is the file for the table with the labels of the batch: its own, if that can be written and holds nothing
+// else.
+func (s *selecting) mergedTable(ctx context.Context) string {
+	into, _ := splitArray(s.table)
+	base := strings.TrimSuffix(into, filepath.Ext(into))
+	switch {
+	case !slices.Contains(tableExtensions(), strings.ToLower(filepath.Ext(strings.TrimSuffix(into, ".gz")))):
+		return base + ".csv"
+	case isWorkbook(into) && source.CheckRewrite(ctx, into) != nil:
+		return base + "-labelled.xlsx"
+	}
+	return into
+}
+
+// mergeCommand brings the labels of the batch back into the table, in a file.
+func (s *selecting) mergeCommand(into string) string {
+	args := append([]string{"nextbatch", "merge", s.table, s.out}, s.columns.format.given()...)
 	if s.columns.id != "" {
 		args = append(args, "--id", s.columns.id)
-	}
-	into := s.table
-	if !slices.Contains(tableExtensions(), strings.ToLower(filepath.Ext(strings.TrimSuffix(into, ".gz")))) {
-		into = strings.TrimSuffix(into, filepath.Ext(into)) + ".csv"
 	}
 	return words.CommandLine(append(args, "--target", strings.Join(s.request.TargetColumns, ","), "--out", into)...)
 }
@@ -214,9 +236,13 @@ func (s *selecting) shortReason(r *nextbatch.Result, i int) string {
 	case len(r.Apart) == 0:
 		first, _, _ := strings.Cut(r.Reasons[i], ";")
 		return first
+	case len(r.Untried) > 0 && len(r.Untried[i]) > 0:
+		return "never measured: " + r.Untried[i][0]
 	}
 	other := "most candidates"
-	if pick.Labelled >= 0 {
+	if len(r.Closest) > 0 && r.Closest[i] != "" {
+		other = r.Closest[i]
+	} else if pick.Labelled >= 0 {
 		other = s.plan.Name(selection.TrainSet, pick.Labelled)
 	}
 	if len(r.Apart[i]) == 0 {
@@ -240,7 +266,7 @@ const shortReasonLength = 60 // characters up to which a short reason names a fu
 
 // predictedFor returns the predictions for pick i, one for each target.
 func predictedFor(r *nextbatch.Result, i int) (list []report.Predicted) {
-	add := func(predictions []nextbatch.Prediction) {
+	add := func(predictions []fitted.Prediction) {
 		one := report.Predicted{Value: float64(predictions[i].Value), Low: math.NaN(), High: math.NaN()}
 		if low := predictions[i].Low; low != nil {
 			one.Low, one.High = float64(*low), float64(*predictions[i].High)
@@ -314,7 +340,8 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 	return m, nil
 }
 
-// relevanceRows and relevanceWork limit the candidates that relevance is computed from, and the predictions that it takes.
+// relevanceRows and relevanceWork limit the candidates that relevance is computed from, and the predictions that it
+// takes.
 const relevanceRows, relevanceWork = 512, 1 << 16
 
 // matters returns how much the predictions depend on each of these inputs; nil if that is unknown.
@@ -352,7 +379,9 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 	list := []report.Fact{
 		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
-		{Name: "rows", Value: words.MarkedIn(fmt.Sprintf("%s labelled, %s, %d requested, %d picked", words.Whole(r.Metrics.Labelled), words.Count(r.Metrics.Pool, "candidate", "candidates"), s.plan.Batch, len(r.IDs)), decimal)},
+		{Name: "rows", Value: words.MarkedIn(fmt.Sprintf("%s labelled, %s, %d requested, %d picked",
+			words.Whole(r.Metrics.Labelled), words.Count(r.Metrics.Pool, "candidate", "candidates"), s.plan.Batch,
+			len(r.IDs)), decimal)},
 		{Name: "inputs", Value: words.Count(r.Metrics.Inputs, "number", "numbers") + " per row" + s.inputNames()},
 	}
 	if model := s.plan.Model(); model != nil && model.Kind().Blends() {
@@ -363,11 +392,14 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
 	}
 	if r.Metrics.Cost != nil {
-		list = append(list, report.Fact{Name: "cost", Value: words.MarkedIn(words.Number(float64(*r.Metrics.Cost))+" of "+words.Number(s.limits.budget), decimal)})
+		list = append(list, report.Fact{Name: "cost", Value: words.MarkedIn(words.Number(float64(*r.Metrics.Cost))+" of "+
+			words.Number(s.limits.budget), decimal)})
 	}
 	t := r.Timings
 	return append(list,
-		report.Fact{Name: "seconds", Value: words.MarkedIn(fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total, t.Read, t.Train, t.Kernel, t.Select), decimal)},
+		report.Fact{Name: "seconds",
+			Value: words.MarkedIn(fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total,
+				t.Read, t.Train, t.Kernel, t.Select), decimal)},
 		report.Fact{Name: "version", Value: r.Version})
 }
 
@@ -404,7 +436,8 @@ func (s *selecting) inputNames() string {
 }
 
 // predictedErrors adds the errors that the networks predict.
-func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, picks, candidates []int) error {
+func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, picks,
+	candidates []int) error {
 	u, err := s.plan.Model().PredictStd(ctx, s.plan.Rows.Pool.SelectRows(picks))
 	if err != nil {
 		return dataError{err}
@@ -429,27 +462,31 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 		}
 	}
 	if others.Relative != nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: words.MarkedIn(fmt.Sprintf("%.2f times that of a typical held-out row, the median over the candidates", page.Typical), page.Decimal)})
+		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty",
+			Value: words.MarkedIn(fmt.Sprintf("%.2f times that of a typical held-out row, the median over the candidates",
+				page.Typical), page.Decimal)})
 	}
 	return nil
 }
 
 // targetErrors adds what is known about the errors of a target.
-func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, k int, candidates []int) error {
+func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, k int,
+	candidates []int) error {
 	model, prefix := s.plan.Model().Target(k), ""
 	valid, pool := r.Metrics.ValidRMSE, r.Metrics.PoolRMSE
 	if r.Targets != nil {
 		prefix, valid, pool = r.Targets[k].Target+": ", r.Targets[k].ValidRMSE, r.Targets[k].PoolRMSE
 	}
 	add := func(name, format string, args ...any) {
-		page.Errors = append(page.Errors, report.Fact{Name: prefix + name, Value: words.MarkedIn(fmt.Sprintf(format, args...), page.Decimal)})
+		page.Errors = append(page.Errors, report.Fact{Name: prefix + name,
+			Value: words.MarkedIn(fmt.Sprintf(format, args...), page.Decimal)})
 	}
 	for i, v := range valid {
 		name := fmt.Sprintf("RMSE of network %d", i+1)
 		if model.Kind().Blends() {
 			name = "RMSE out of fold"
 		}
-		add(name, "%s: %s", words.Number(float64(v)), nextbatch.ValidRMSEMeaning(model))
+		add(name, "%s: %s", words.Number(float64(v)), fitted.ValidRMSEMeaning(model))
 	}
 	if pool != nil {
 		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)
@@ -471,7 +508,8 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 		high[i] = (high[i] - low[i]) / 2
 	}
 	slices.Sort(high)
-	add("interval", "a label is within ± %s (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
+	add("interval",
+		"a label is within ± %s (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
 		words.Number(high[len(high)/2]), 100*conformal.DefaultCoverage, model.Intervals())
 	return nil
 }

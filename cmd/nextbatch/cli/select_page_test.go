@@ -32,8 +32,11 @@ func TestSelectPage(t *testing.T) {
 	path := write(t, "table.csv", strings.Replace(text, "x0", "<i>x0</i>", 1))
 	listed := regexp.MustCompile(`>green</td>|<span>colour</span> green</li>`) // a column, or shown on click
 	for _, method := range []string{"lcmd-tp:grad>sketch(16)", "random", "maxdet-p:ntk>train", "bait"} {
-		page := pageOf(t, path, "--target", "y", "--id", "id", "-n", "12", "--must", "<b>r001</b>", "--method", method, "--seed", "5")
-		for _, want := range []string{"12 rows to label next", "&lt;b&gt;r001&lt;/b&gt;", "&lt;i&gt;x0&lt;/i&gt;", "colour (2 levels)", `class="number"><button type="button" title="Sort by this column">x1`, "principal direction", "required", "<svg "} {
+		page := pageOf(t, path, "--target", "y", "--id", "id", "-n", "12", "--must", "<b>r001</b>",
+			"--method", method, "--seed", "5")
+		for _, want := range []string{"12 rows to label next", "&lt;b&gt;r001&lt;/b&gt;", "&lt;i&gt;x0&lt;/i&gt;",
+			"colour (2 levels)", `class="number"><button type="button" title="Sort by this column">x1`,
+			"principal direction", "required", "<svg "} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page has no %q", method, want)
 			}
@@ -41,7 +44,8 @@ func TestSelectPage(t *testing.T) {
 		if !listed.MatchString(page) {
 			t.Errorf("%s: the page lists no value of colour", method)
 		}
-		if trained := method != "random" && !strings.Contains(method, "ntk"); strings.Contains(page, "RMSE of network 1") != trained {
+		if trained := method != "random" && !strings.Contains(method, "ntk"); strings.Contains(page,
+			"RMSE of network 1") != trained {
 			t.Errorf("%s: the page says the wrong thing about networks", method)
 		}
 		if strings.Contains(page, "<b>r001") {
@@ -57,7 +61,8 @@ func TestSelectPageOfFeatures(t *testing.T) {
 	}
 	train, pool := npy(t, "t.npy", x.Slice(0, 10)), npy(t, "p.npy", x)
 	page := pageOf(t, "--train-features", train, "--pool-features", pool, "-n", "4")
-	if !strings.Contains(page, "lcmd-tp:features") || !strings.Contains(page, "Shown are all 30 candidates, all 10 labelled rows and all picks") {
+	if !strings.Contains(page, "lcmd-tp:features") || !strings.Contains(page,
+		"Shown are all 30 candidates, all 10 labelled rows and all picks") {
 		t.Error(page[:2000])
 	}
 	if without := pageOf(t, "--pool-features", pool, "-n", "4"); !strings.Contains(without, "<svg ") {
@@ -68,7 +73,8 @@ func TestSelectPageOfFeatures(t *testing.T) {
 func TestSelectPageRefuses(t *testing.T) {
 	path := sample(t)
 	for _, name := range []string{"page.pdf", t.TempDir()} {
-		if _, log := must(t, exitUsage, "select", path, "--target", "y", "-n", "3", "--report", name); !strings.Contains(log, "--report") {
+		if _, log := must(t, exitUsage, "select", path, "--target", "y", "-n", "3", "--report",
+			name); !strings.Contains(log, "--report") {
 			t.Error(log)
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
@@ -72,7 +73,8 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 	for _, c := range inputs {
 		taken[c.Name()] = true
 	}
-	row, pick, score := dataset.NewNumeric(ownName("row", taken)), dataset.NewNumeric(ownName("pick", taken)), dataset.NewNumeric(ownName("score", taken))
+	row, pick, score := dataset.NewNumeric(ownName("row", taken)), dataset.NewNumeric(ownName("pick", taken)),
+		dataset.NewNumeric(ownName("score", taken))
 	why, reason := dataset.NewText(ownName("why", taken)), dataset.NewText(ownName("reason", taken))
 	reasons := r.ReasonsAlone()
 	if s.showPredictions {
@@ -95,7 +97,8 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 		why.Append([]byte(p.Why.String()))
 		reason.Append([]byte(reasons[m.Pick]))
 	}
-	columns := slices.Concat([]dataset.Column{row, pick}, s.labColumns(r, lines, taken), []dataset.Column{score, why, reason}, inputs)
+	columns := slices.Concat([]dataset.Column{row, pick}, s.labColumns(r, lines, taken),
+		[]dataset.Column{score, why, reason}, inputs)
 	if s.columns.id != "" {
 		columns = slices.Insert(columns, 0, dataset.Column(ids))
 	}
@@ -111,7 +114,8 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 }
 
 // labColumns are the columns about runs, replicates and wells, where they were asked for.
-func (s *selecting) labColumns(r *nextbatch.Result, lines []nextbatch.Measurement, taken map[string]bool) []dataset.Column {
+func (s *selecting) labColumns(r *nextbatch.Result, lines []limits.Measurement,
+	taken map[string]bool) []dataset.Column {
 	list := make([]labLine, len(lines))
 	measured := s.measured(lines)
 	for i, m := range lines {
@@ -121,9 +125,9 @@ func (s *selecting) labColumns(r *nextbatch.Result, lines []nextbatch.Measuremen
 	return labColumns(list, len(l.Same) > 0, l.Replicates > 1 || l.ReplicateShare > 0, s.request.Layout.Plate != "", taken)
 }
 
-// measured returns how often the rows that are repeated have been measured, by their names: the numbers of their replicates
-// continue from there.
-func (s *selecting) measured(lines []nextbatch.Measurement) map[string]int {
+// measured returns how often the rows that are repeated have been measured, by their names: the numbers of their
+// replicates continue from there.
+func (s *selecting) measured(lines []limits.Measurement) map[string]int {
 	times := map[string]int{}
 	for _, m := range lines {
 		if m.Repeat {
@@ -214,7 +218,7 @@ func (s *selecting) labelled() *dataset.Table {
 
 // batchInputs are the columns of the rows of a batch, as in the input, except for id and
 // label.
-func (s *selecting) batchInputs(lines []nextbatch.Measurement) (columns []dataset.Column) {
+func (s *selecting) batchInputs(lines []limits.Measurement) (columns []dataset.Column) {
 	table := s.candidates()
 	if table == nil {
 		return nil
@@ -227,9 +231,9 @@ func (s *selecting) batchInputs(lines []nextbatch.Measurement) (columns []datase
 	return columns
 }
 
-// linesOf returns the values that the lines of a batch have in a column of the candidates. Repeats are rows of the labelled
-// ones.
-func (s *selecting) linesOf(c dataset.Column, lines []nextbatch.Measurement) dataset.Column {
+// linesOf returns the values that the lines of a batch have in a column of the candidates. Repeats are rows of the
+// labelled ones.
+func (s *selecting) linesOf(c dataset.Column, lines []limits.Measurement) dataset.Column {
 	rows, other := make([]int, len(lines)), s.labelled()
 	repeats := false
 	for i, m := range lines {
@@ -274,20 +278,20 @@ func numbersOf(text *dataset.Text, like dataset.Column) dataset.Column {
 // printBatch prints a line for each measurement, with run, replicate and well where the batch has them.
 func printBatch(out io.Writer, r *nextbatch.Result) error {
 	lines := r.Lines()
-	has := func(of func(nextbatch.Measurement) bool) bool { return slices.ContainsFunc(lines, of) }
-	runs, wells := len(r.Run) > 0, has(func(m nextbatch.Measurement) bool { return m.Well != "" })
-	replicates := has(func(m nextbatch.Measurement) bool { return m.Repeat || m.Replicate > 1 })
-	head, cells := []string{"pick", "id"}, func(nextbatch.Measurement) []string { return nil }
-	add := func(shown bool, name string, of func(nextbatch.Measurement) string) {
+	has := func(of func(limits.Measurement) bool) bool { return slices.ContainsFunc(lines, of) }
+	runs, wells := len(r.Run) > 0, has(func(m limits.Measurement) bool { return m.Well != "" })
+	replicates := has(func(m limits.Measurement) bool { return m.Repeat || m.Replicate > 1 })
+	head, cells := []string{"pick", "id"}, func(limits.Measurement) []string { return nil }
+	add := func(shown bool, name string, of func(limits.Measurement) string) {
 		if shown {
 			before := cells
-			head, cells = append(head, name), func(m nextbatch.Measurement) []string { return append(before(m), of(m)) }
+			head, cells = append(head, name), func(m limits.Measurement) []string { return append(before(m), of(m)) }
 		}
 	}
-	add(runs, runColumn, func(m nextbatch.Measurement) string { return numberText(r.RunOf(m)) })
-	add(replicates, replicateColumn, func(m nextbatch.Measurement) string { return replicateText(m) })
-	add(wells, plateColumn, func(m nextbatch.Measurement) string { return strconv.Itoa(m.Plate) })
-	add(wells, wellColumn, func(m nextbatch.Measurement) string { return m.Well })
+	add(runs, runColumn, func(m limits.Measurement) string { return numberText(r.RunOf(m)) })
+	add(replicates, replicateColumn, func(m limits.Measurement) string { return replicateText(m) })
+	add(wells, plateColumn, func(m limits.Measurement) string { return strconv.Itoa(m.Plate) })
+	add(wells, wellColumn, func(m limits.Measurement) string { return m.Well })
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(append(head, "score", "reason"), "\t"))
 	for _, m := range lines {
@@ -295,7 +299,8 @@ func printBatch(out io.Writer, r *nextbatch.Result) error {
 		if !m.Repeat {
 			score, pick = words.Number(float64(r.Scores[m.Pick])), strconv.Itoa(m.Pick+1)
 		}
-		fmt.Fprintln(w, strings.Join(slices.Concat([]string{pick, shown(m.ID)}, cells(m), []string{score, shown(m.Reason)}), "\t"))
+		fmt.Fprintln(w, strings.Join(slices.Concat([]string{pick, shown(m.ID)}, cells(m),
+			[]string{score, shown(m.Reason)}), "\t"))
 	}
 	return w.Flush()
 }
@@ -309,7 +314,7 @@ func numberText(n int) string {
 }
 
 // replicateText is the number of a replicate; that of a labelled row counts on from its measurements so far.
-func replicateText(m nextbatch.Measurement) string {
+func replicateText(m limits.Measurement) string {
 	if m.Repeat {
 		return "again"
 	}

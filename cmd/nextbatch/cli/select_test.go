@@ -91,7 +91,8 @@ func selectJSON(t *testing.T, args ...string) nextbatch.Result {
 func TestSelectOneTable(t *testing.T) {
 	path := sample(t)
 	r := selectJSON(t, path, "--target", "y", "-n", "10", "--id", "id", "--seed", "3")
-	if len(r.Indices) != 10 || r.Spec != "lcmd-tp:grad>sketch(512)" || r.Seed != 3 || r.Metrics.Labelled != 40 || r.Metrics.Pool != 80 {
+	if len(r.Indices) != 10 || r.Spec != "lcmd-tp:grad>sketch(512)" || r.Seed != 3 ||
+		r.Metrics.Labelled != 40 || r.Metrics.Pool != 80 {
 		t.Fatalf("%+v", r)
 	}
 	for i, row := range r.Indices {
@@ -105,7 +106,8 @@ func TestSelectOneTable(t *testing.T) {
 			t.Errorf("reason %q", r.Reasons[i])
 		}
 	}
-	if again := selectJSON(t, path, "--target", "y", "-n", "10", "--id", "id", "--seed", "3", "--threads", "1"); !slices.Equal(again.Indices, r.Indices) {
+	if again := selectJSON(t, path, "--target", "y", "-n", "10", "--id", "id", "--seed", "3", "--threads",
+		"1"); !slices.Equal(again.Indices, r.Indices) {
 		t.Errorf("one thread picks %v, several %v", again.Indices, r.Indices)
 	}
 	if r.Version == "" || r.Timings.Total <= 0 || len(r.Metrics.ValidRMSE) != 1 {
@@ -125,7 +127,8 @@ func TestSelectTwoTables(t *testing.T) {
 		}
 	}
 	one := selectJSON(t, sample(t), "--target", "y", "-n", "10", "--id", "id")
-	two := selectJSON(t, "--train", write(t, "a.csv", train), "--pool", write(t, "b.csv", pool), "--target", "y", "-n", "10", "--id", "id")
+	two := selectJSON(t, "--train", write(t, "a.csv", train), "--pool", write(t, "b.csv", pool), "--target", "y",
+		"-n", "10", "--id", "id")
 	if !slices.Equal(one.IDs, two.IDs) || two.Indices[0] >= 80 {
 		t.Errorf("%v and %v", one.IDs, two.IDs)
 	}
@@ -148,7 +151,8 @@ func TestSelectFlags(t *testing.T) {
 			}
 		}
 	})
-	for _, method := range []string{"random", "maxdiag:ll>train", "bait", "lcmd-tp:linear", "maxdet-p:ntk>train", "kmeanspp-tp:laplace", "NN_lcmd-tp_grad_rp-512", "maxdet-p:ll>ens(2)>sketch(8)>train"} {
+	for _, method := range []string{"random", "maxdiag:ll>train", "bait", "lcmd-tp:linear", "maxdet-p:ntk>train",
+		"kmeanspp-tp:laplace", "NN_lcmd-tp_grad_rp-512", "maxdet-p:ll>ens(2)>sketch(8)>train"} {
 		t.Run(method, func(t *testing.T) {
 			if r := selectJSON(t, with("--method", method)...); len(r.IDs) != 12 {
 				t.Errorf("%+v", r)
@@ -162,7 +166,8 @@ func TestSelectFlags(t *testing.T) {
 		}
 	})
 	t.Run("columns", func(t *testing.T) {
-		r := selectJSON(t, with("--categorical", "hours", "--ignore", "colour,site", "--numeric", "x0", "--missing", "refuse")...)
+		r := selectJSON(t, with("--categorical", "hours", "--ignore", "colour,site", "--numeric", "x0",
+			"--missing", "refuse")...)
 		if r.Metrics.Inputs != 2+4 {
 			t.Errorf("%d inputs", r.Metrics.Inputs)
 		}
@@ -182,17 +187,20 @@ func TestSelectFeatures(t *testing.T) {
 		return npy(t, name, m)
 	}
 	train, pool := save("t.npy", 10, 0), save("p.npy", 50, 1)
-	r := selectJSON(t, "--train-features", train, "--pool-features", pool, "-n", "5", "--method", "bait-f-p:features>train")
+	r := selectJSON(t, "--train-features", train, "--pool-features", pool, "-n", "5", "--method",
+		"bait-f-p:features>train")
 	if len(r.Indices) != 5 || r.Spec != "bait-f-p:features>train" || r.Timings.Train != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := selectJSON(t, "--train-features", train, "--pool-features", pool, "-n", "5", "--targets", train); r.Spec != "lcmd-tp:features" {
+	if r := selectJSON(t, "--train-features", train, "--pool-features", pool, "-n", "5", "--targets",
+		train); r.Spec != "lcmd-tp:features" {
 		t.Errorf("by default %s", r.Spec)
 	}
 	if r := selectJSON(t, "--pool-features", pool, "-n", "5", "--must", "7"); r.Indices[0] != 7 {
 		t.Errorf("%+v", r)
 	}
-	_, log := must(t, exitUsage, "select", "--train-features", train, "--pool-features", pool, "-n", "5", "--method", "lcmd-tp:grad")
+	_, log := must(t, exitUsage, "select", "--train-features", train, "--pool-features", pool, "-n", "5",
+		"--method", "lcmd-tp:grad")
 	if !strings.Contains(log, "features") {
 		t.Error(log)
 	}
@@ -204,13 +212,15 @@ func TestSelectFeatures(t *testing.T) {
 // --max-memory, and is refused before it is read.
 func TestSelectFilesShareMemory(t *testing.T) {
 	pool, train := npy(t, "pool.npy", matrix.New[float32](1000, 10)), npy(t, "train.npy", matrix.New[float32](1000, 10))
-	_, log := must(t, exitMemory, "select", "--pool-features", pool, "--train-features", train, "-n", "5", "--max-memory", "60KB")
+	_, log := must(t, exitMemory, "select", "--pool-features", pool, "--train-features", train, "-n", "5",
+		"--max-memory", "60KB")
 	if !strings.Contains(log, train+": reading the file would take more memory") {
 		t.Error(log)
 	}
 	table := "x,z,y\n" + strings.Repeat("0.1,0.2,0.3\n0.3,0.2,0.1\n", 50_000) // 2.4 MB as numbers
 	one, two := write(t, "one.csv", table), write(t, "two.csv", table)
-	_, log = must(t, exitMemory, "gram", "--pool", one, "--train", two, "--target", "y", "--out", filepath.Join(t.TempDir(), "k.npy"), "--max-memory", "4MB")
+	_, log = must(t, exitMemory, "gram", "--pool", one, "--train", two, "--target", "y", "--out",
+		filepath.Join(t.TempDir(), "k.npy"), "--max-memory", "4MB")
 	if !strings.Contains(log, two+": reading the file would take more memory") {
 		t.Error(log)
 	}
@@ -272,11 +282,13 @@ func TestSelectOutput(t *testing.T) {
 			t.Errorf("%s: %v", extension, err)
 		}
 	}
-	batch, err := source.ReadFile(t.Context(), filepath.Join(dir, "batch ß.csv"), source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
+	batch, err := source.ReadFile(t.Context(), filepath.Join(dir, "batch ß.csv"),
+		source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"id", "row", "pick", "score", "why", "reason", "x0", "x1", "colour", "site", "hours", "y"}; !slices.Equal(batch.Names(), want) || batch.Rows() != 6 {
+	if want := []string{"id", "row", "pick", "score", "why", "reason", "x0", "x1", "colour", "site", "hours",
+		"y"}; !slices.Equal(batch.Names(), want) || batch.Rows() != 6 {
 		t.Errorf("%d rows of %q", batch.Rows(), batch.Names())
 	}
 	lines, err := os.ReadFile(filepath.Join(dir, "batch ß.jsonl"))
@@ -287,7 +299,8 @@ func TestSelectOutput(t *testing.T) {
 		ID   string
 		Pick int
 	}
-	if err := json.Unmarshal(bytes.SplitN(lines, []byte("\n"), 2)[0], &first); err != nil || first.Pick != 1 || first.ID == "" {
+	if err := json.Unmarshal(bytes.SplitN(lines, []byte("\n"), 2)[0], &first); err != nil ||
+		first.Pick != 1 || first.ID == "" {
 		t.Errorf("%v, %+v", err, first)
 	}
 	entries, err := os.ReadDir(dir)
@@ -311,7 +324,9 @@ func TestSelectReadOnlyFolder(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if _, log := must(t, exitFailure, append(args, filepath.Join(dir, "b.csv"))...); !strings.Contains(log, "cannot be written") {
+	if _,
+		log := must(t, exitFailure, append(args, filepath.Join(dir, "b.csv"))...); !strings.Contains(log,
+		"cannot be written") {
 		t.Error(log)
 	}
 }
@@ -373,10 +388,12 @@ func TestSelectBadData(t *testing.T) {
 		{"line 4", []string{write(t, "t.csv", "a,y\n1,2\n3,4\n4,hello\n5,\n"), "--target", "y"}},
 		{"nothing to pick", []string{write(t, "t.csv", sampleText(func(int) bool { return true })), "--target", "y"}},
 		{"nothing to pick", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n"), "--target", "y", "--missing", "drop"}},
-		{"leave out --method", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y", "--method", "maxdist-tp:ll"}},
+		{"leave out --method", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y",
+			"--method", "maxdist-tp:ll"}},
 		{"same id", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
 		{"id is missing", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\n,4,\n"), "--target", "y", "--id", "i"}},
-		{"lacks an input: line 4", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y", "--missing", "refuse"}},
+		{"lacks an input: line 4", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y",
+			"--missing", "refuse"}},
 		{"cannot be used as an input", []string{write(t, "t.csv", "a,y\n1,2\n3,1\ninf,\n6,\n"), "--target", "y"}},
 		{"no column", []string{write(t, "t.csv", "a,y\n1,2\n1,1\n1,\n"), "--target", "y"}},
 		{"not numeric", []string{good, "--target", "y", "--cost", "site", "--budget", "3"}},
@@ -387,14 +404,17 @@ func TestSelectBadData(t *testing.T) {
 			t.Errorf("%q: says %q, prints %q", c.args, log, out)
 		}
 	}
-	if _, log := must(t, exitData, "select", good, "--target", "y", "-n", "1", "--model", "absent.safetensors"); !strings.Contains(log, "absent") {
+	if _, log := must(t, exitData, "select", good, "--target", "y", "-n", "1", "--model",
+		"absent.safetensors"); !strings.Contains(log, "absent") {
 		t.Error(log)
 	}
 }
 
 func TestSelectLeavesIncompleteRowsOut(t *testing.T) {
 	path := write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n2,3,3\n,5,\n6,6,\n7,1,\n")
-	_, log := must(t, exitOK, slices.Concat([]string{"select", path, "--target", "y", "-n", "2", "--missing", "drop"}, quick)...)
+	_,
+		log := must(t, exitOK, slices.Concat([]string{"select", path, "--target", "y", "-n", "2",
+		"--missing", "drop"}, quick)...)
 	if !strings.Contains(log, "t.csv, pool: 1 row lacks an input: line 5") {
 		t.Error(log)
 	}
@@ -404,7 +424,9 @@ func TestSelectLeavesIncompleteRowsOut(t *testing.T) {
 // it is not all.
 func TestSelectPartial(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "b.csv")
-	_, log := must(t, exitPartial, slices.Concat([]string{"select", sample(t), "--target", "y", "-n", "100", "--out", out}, quick)...)
+	_,
+		log := must(t, exitPartial, slices.Concat([]string{"select", sample(t), "--target", "y", "-n", "100",
+		"--out", out}, quick)...)
 	if !strings.Contains(log, "80 of 100") {
 		t.Error(log)
 	}
@@ -431,7 +453,8 @@ func TestSelectDryRun(t *testing.T) {
 // TestSelectFormats: a table gives the same batch in every format.
 func TestSelectFormats(t *testing.T) {
 	path := sample(t)
-	table, err := source.ReadFile(t.Context(), path, source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
+	table,
+		err := source.ReadFile(t.Context(), path, source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
 	if err != nil {
 		t.Fatal(err)
 	}

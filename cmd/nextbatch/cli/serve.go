@@ -21,7 +21,7 @@ import (
 
 	campaigns "github.com/nextbatch/nextbatch/campaign/sqlite"
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/server"
+	"github.com/nextbatch/nextbatch/internal/server"
 )
 
 const (
@@ -73,14 +73,18 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody betwe
 	}
 	registerDevice(c)
 	flags := c.Flags()
-	flags.StringVar(&s.memory.text, "max-memory", "", "use no more than this for jobs, and of the GPU's memory, and half of it for all tables that are being uploaded, such as 4GiB (default what is available)")
+	flags.StringVar(&s.memory.text, "max-memory", "",
+		"use no more than this for jobs, and of the GPU's memory, and half of it for all tables that are being uploaded, such as 4GiB (default what is available)")
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
-	flags.BoolVar(&s.behindProxy, "behind-proxy", false, "listen beyond this machine without TLS, because a proxy in front encrypts")
+	flags.BoolVar(&s.behindProxy, "behind-proxy", false,
+		"listen beyond this machine without TLS, because a proxy in front encrypts")
 	flags.StringVar(&s.tokens, "tokens", "", "file of tokens (default tokens.db beside the campaign file)")
-	flags.StringVar(&s.maxUpload, "max-upload", strconv.Itoa(server.DefaultUpload>>30)+"GiB", "size of the largest table to accept")
-	flags.StringVar(&s.results, "results", "", "results of 'nextbatch bench run' to show: a file, a folder with some, or postgres://…")
+	flags.StringVar(&s.maxUpload, "max-upload", strconv.Itoa(server.DefaultUpload>>30)+"GiB",
+		"size of the largest table to accept")
+	flags.StringVar(&s.results, "results", "",
+		"results of 'nextbatch bench run' to show: a file, a folder with some, or postgres://…")
 	flags.IntVar(&s.rate, "rate", server.DefaultRate, "requests per second that each token may make")
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "log errors only")
 	return c
@@ -139,7 +143,8 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	}
 	service := server.New(server.Options{
 		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
-		Results: s.results, MaxMemory: (s.memory.forRequests() + 1) / 2, Available: s.memory.forJobs, Threads: cores, Device: device.Of(ctx),
+		Results: s.results, MaxMemory: (s.memory.forRequests() + 1) / 2, Available: s.memory.forJobs, Threads: cores,
+		Device: device.Of(ctx),
 		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})
@@ -190,8 +195,9 @@ func (s *serving) check() error {
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
 	if !local && s.cert == "" && !s.behindProxy {
-		return usagef("--listen %s can be reached from other machines, and without encryption anybody on the way can read the tokens: "+
-			"give --tls-cert and --tls-key, or --behind-proxy if a proxy in front encrypts", s.listen)
+		return usagef(
+			"--listen %s can be reached from other machines, and without encryption anybody on the way can read the tokens: "+
+				"give --tls-cert and --tls-key, or --behind-proxy if a proxy in front encrypts", s.listen)
 	}
 	return nil
 }
@@ -224,7 +230,8 @@ func (s *serving) announce(ctx context.Context, at net.Addr, tokens *server.Toke
 	}
 	fmt.Fprintf(log, "nextbatch: listening on %s://%s\n", scheme, at)
 	if len(list) > 0 {
-		fmt.Fprintf(log, "nextbatch: to sign in with a browser, run 'nextbatch token add NAME --role owner --tokens %s' and open %s://%s/#token=TOKEN\n", shown(path), scheme, at)
+		fmt.Fprintf(log,
+			"nextbatch: to sign in with a browser, run 'nextbatch token add NAME --role owner --tokens %s' and open %s://%s/#token=TOKEN\n", shown(path), scheme, at)
 		return nil
 	}
 	person := cmp.Or(userName(), "owner") // a container's user may have no name

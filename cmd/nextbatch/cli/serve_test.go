@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/server"
+	"github.com/nextbatch/nextbatch/internal/server"
 )
 
 // running is a service that a test has started.
@@ -114,7 +114,8 @@ func TestServe(t *testing.T) {
 		t.Fatalf("campaign new: %d %s", code, &log)
 	}
 	tokens := filepath.Join(folder, "tokens.db")
-	if code := Run([]string{"token", "add", "ada", "--role", "viewer", "--lasts", "1d", "--json", "--tokens", tokens}, &out, &log); code != 0 {
+	if code := Run([]string{"token", "add", "ada", "--role", "viewer", "--lasts", "1d", "--json", "--tokens", tokens},
+		&out, &log); code != 0 {
 		t.Fatalf("token add: %d %s", code, &log)
 	}
 	var added struct {
@@ -131,7 +132,8 @@ func TestServe(t *testing.T) {
 		t.Errorf("the file of tokens has the mode %v (%v)", info.Mode(), err)
 	}
 	out.Reset()
-	if Run([]string{"token", "list", "--tokens", tokens}, &out, &log); !strings.Contains(out.String(), "ada") || strings.Contains(out.String(), "nb_") {
+	if Run([]string{"token", "list", "--tokens", tokens}, &out, &log); !strings.Contains(out.String(), "ada") ||
+		strings.Contains(out.String(), "nb_") {
 		t.Errorf("token list: %s", &out)
 	}
 	if code := Run([]string{"token", "revoke", added.ID, "--tokens", tokens}, &out, &log); code != 0 {
@@ -167,13 +169,15 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"--rate", "0"}, exitUsage, "--rate"},
 	} {
 		var log bytes.Buffer
-		if code := Run(append([]string{"serve", store}, c.args...), io.Discard, &log); code != c.code || !strings.Contains(log.String(), c.want) {
+		if code := Run(append([]string{"serve", store}, c.args...), io.Discard, &log); code != c.code ||
+			!strings.Contains(log.String(), c.want) {
 			t.Errorf("serve %v: %d %s", c.args, code, &log)
 		}
 	}
 	var log bytes.Buffer
 	tokens := filepath.Join(t.TempDir(), "t.db")
-	for _, args := range [][]string{{"add", "ada", "--role", "boss"}, {"add", ""}, {"add", "ada", "--lasts", "long"}, {"revoke", "none"}} {
+	for _, args := range [][]string{{"add", "ada", "--role", "boss"}, {"add", ""},
+		{"add", "ada", "--lasts", "long"}, {"revoke", "none"}} {
 		if code := Run(append(append([]string{"token"}, args...), "--tokens", tokens), io.Discard, &log); code == 0 {
 			t.Errorf("token %v is taken", args)
 		}

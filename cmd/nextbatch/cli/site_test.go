@@ -59,8 +59,8 @@ const faintText = `(() => {
   return [...found];
 })()`
 
-// TestSiteFits: no page is wider than the window of a desk or of a telephone, in light and in dark colours, and its pictures
-// are there.
+// TestSiteFits: no page is wider than the window of a desk or of a telephone, in light and in dark colours, and its
+// pictures are there.
 func TestSiteFits(t *testing.T) {
 	b := openSite(t)
 	pages := 0
@@ -90,8 +90,8 @@ func TestSiteFits(t *testing.T) {
 	}
 }
 
-// brokenPictures lists pictures that cannot be shown. Each is tried again once: a <picture> that has just taken another source,
-// because the window was resized, gives up the one that it was decoding.
+// brokenPictures lists pictures that cannot be shown. Each is tried again once: a <picture> that has just taken another
+// source, because the window was resized, gives up the one that it was decoding.
 const brokenPictures = `Promise.all([...document.images].map(e =>
   e.decode().catch(() => new Promise(done => setTimeout(done, 200)).then(() => e.decode())).then(() => "", () => e.src)))
   .then(list => list.filter(Boolean))`
@@ -102,7 +102,9 @@ func inTheme(theme, expression string) string {
 }
 
 // sitePages are pages of each kind.
-var sitePages = map[string]string{"front": "index.html", "page": "docs/quickstart-table.html", "command": "commands/select.html", "go": "api/go/nextbatch.html", "python": "api/python/nextbatch.html", "tables": "docs/paper-tables.html"}
+var sitePages = map[string]string{"front": "index.html", "page": "docs/quickstart-table.html",
+	"command": "commands/select.html", "go": "api/go/nextbatch.html", "python": "api/python/nextbatch.html",
+	"tables": "docs/paper-tables.html"}
 
 // TestSiteIsLegible: in light and in dark colours, all text can be read.
 func TestSiteIsLegible(t *testing.T) {
@@ -132,7 +134,7 @@ func TestSiteSearch(t *testing.T) {
 	b := openSite(t)
 	for _, search := range []struct{ typed, page string }{
 		{"campaign as", "commands/campaign-ask.html"},
-		{"doubtfulw", "api/go/nextbatch.html#DoubtfulWarning"},
+		{"doubtfulw", "api/go/fitted.html#DoubtfulWarning"},
 		{"select_fea", "api/python/nextbatch.html#select_features"},
 		{"plate", "docs/lab-batches.html#plates-a-well-for-each-measurement"}, // before names in Go
 		{"pools exceed mem", "docs/speed.html#pools-that-exceed-memory"},
@@ -215,7 +217,8 @@ func TestSitePictures(t *testing.T) {
 	for name, path := range sitePages {
 		for _, view := range pictureViews {
 			b.open(filepath.Join(*site, filepath.FromSlash(path)), view.width, view.dark)
-			if err := os.WriteFile(filepath.Join(*pictures, name+"-"+view.name+".png"), b.picture(view.height), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(*pictures, name+"-"+view.name+".png"),
+				b.picture(view.height), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -36,7 +36,8 @@ func specEntries() (list []specEntry) {
 		list = append(list, specEntry{Kind: "transform", Name: t.Syntax(), Description: t.Description, Section: t.Section})
 	}
 	for _, p := range spec.Presets() {
-		list = append(list, specEntry{Kind: "preset", Name: p.Name, Description: p.Description, Section: p.Section, Spec: p.Spec.String()})
+		list = append(list, specEntry{Kind: "preset", Name: p.Name, Description: p.Description, Section: p.Section,
+			Spec: p.Spec.String()})
 	}
 	return list
 }

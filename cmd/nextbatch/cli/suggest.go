@@ -10,7 +10,8 @@ import (
 // unknownCommand names the commands that the user may have meant.
 func unknownCommand(c *cobra.Command, name string) error {
 	c.SuggestionsMinimumDistance = typos(name)
-	return usagef("unknown command %q; %s%s --help lists the commands", name, didYouMean("", c.SuggestionsFor(name)), c.CommandPath())
+	return usagef("unknown command %q; %s%s --help lists the commands", name,
+		didYouMean("", c.SuggestionsFor(name)), c.CommandPath())
 }
 
 // unknownFlag names the flags that the user may have meant.
@@ -19,7 +20,8 @@ func unknownFlag(c *cobra.Command, name string) error {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
-	return usagef("unknown flag --%s; %s%s --help lists the flags", name, didYouMean("--", flags.SuggestionsFor(name)), c.CommandPath())
+	return usagef("unknown flag --%s; %s%s --help lists the flags", name,
+		didYouMean("--", flags.SuggestionsFor(name)), c.CommandPath())
 }
 
 // typos is the largest edit distance at which a name is suggested: with two of its

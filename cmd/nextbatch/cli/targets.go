@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
@@ -26,14 +27,34 @@ func (f *columnFlags) registerTarget(c *cobra.Command) {
 
 // registerWeights registers the flag for the weights of the targets.
 func (f *columnFlags) registerWeights(c *cobra.Command) {
-	c.Flags().Float64SliceVar(&f.Weights, "weights", nil, "how much each target counts in the kernel of the network, as in 1,2,0.5 (default 1 each)")
+	c.Flags().Float64SliceVar(&f.Weights, "weights", nil,
+		"how much each target counts in the kernel of the network, as in 1,2,0.5 (default 1 each)")
+}
+
+// registerRange registers the flag for the ranges of the labels.
+func registerRange(f *pflag.FlagSet, to *dataset.Ranges) {
+	f.Var((*rangesValue)(to), "range",
+		"what the labels can be, as in 0..100 or 0..; one for each of several targets as in 0..100,0..1: predictions and intervals keep to it")
+}
+
+// rangesValue is the value of --range.
+type rangesValue dataset.Ranges
+
+func (v *rangesValue) String() string { return dataset.Ranges(*v).String() }
+func (v *rangesValue) Type() string   { return "range" }
+
+func (v *rangesValue) Set(text string) (err error) {
+	list, err := dataset.ParseRanges(text)
+	*v = rangesValue(list)
+	return err
 }
 
 // checkWeights rejects weights of which there is not one, positive and finite, for each of
 // the targets of a table.
 func (f *columnFlags) checkWeights(table string, targets int) error {
 	if n := len(f.Weights); n > 0 && n != targets {
-		return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), table, words.Count(targets, "target", "targets"))
+		return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), table,
+			words.Count(targets, "target", "targets"))
 	}
 	for _, w := range f.Weights {
 		if !(w > 0) || math.IsInf(w, 1) {

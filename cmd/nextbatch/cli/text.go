@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/internal/report"
 )
 
 // Ids, names of columns, levels and files, and the names in results files come

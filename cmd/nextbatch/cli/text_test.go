@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/benchmark"
-	"github.com/nextbatch/nextbatch/benchmark/sqlite"
+	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
 )
 
 // hostile is what nobody wants on a terminal: red text, a window title, a line
@@ -89,7 +89,8 @@ func TestHostileNames(t *testing.T) {
 	for _, args := range [][]string{
 		{"select", path, "--target", "y", "--id", name, "-n", "5", "--method", "maxdist-tp:linear"},
 		{"select", path, "--target", "y", "--id", name, "-n", "5", "--method", "random", "--must", "nobody" + hostile},
-		{"select", path, "--target", "y", "--id", name, "-n", "5", "--method", "random", "--exclude", "nobody" + hostile, "--out", batch},
+		{"select", path, "--target", "y", "--id", name, "-n", "5", "--method", "random", "--exclude", "nobody" +
+			hostile, "--out", batch},
 		{"select", path, "--target", "y", "--id", name, "-n", "5", "--method", "lcmd-tp:" + hostile},
 		{"select", path, "--target", "y", "--id", name, "-n", "5", "--epochs", "1", "--hidden", "4", "--dry-run"},
 		{"select", path, "--target", "y", "-n", "5", "--id", "no" + hostile},
@@ -105,7 +106,8 @@ func TestHostileNames(t *testing.T) {
 		{"fit", path, "--target", "y", "--id", name, "--epochs", "1", "--hidden", "4", "--out", model},
 		{"evaluate", path, "--target", "y", "--id", name, "--model", model},
 		{"evaluate", path, "--target", "y", "--model", model + hostile},
-		{"gram", path, "--target", "y", "--id", name, "--method", "lcmd-tp:linear", "--out", filepath.Join(dir, hostile+".npy")},
+		{"gram", path, "--target", "y", "--id", name, "--method", "lcmd-tp:linear", "--out",
+			filepath.Join(dir, hostile+".npy")},
 		{"advise", path, "--target", "y", "--id", name, "--epochs", "1", "--hidden", "4"},
 		{"specs", hostile},
 		{"data", "info", hostile},
@@ -122,7 +124,8 @@ func TestHostileNames(t *testing.T) {
 		harmless(t, fmt.Sprintf("%.20q, standard error", args), log)
 	}
 
-	out, _ := must(t, exitOK, "select", path, "--target", "y", "--id", name, "-n", "2", "--method", "random", "-q", "--json")
+	out, _ := must(t, exitOK, "select", path, "--target", "y", "--id", name, "-n", "2", "--method",
+		"random", "-q", "--json")
 	var r nextbatch.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/server"
+	"github.com/nextbatch/nextbatch/internal/server"
 )
 
 func newToken() *cobra.Command {
@@ -127,7 +127,8 @@ func printTokens(out io.Writer, list []server.Token, asJSON bool) error {
 		if t.Expires != nil {
 			expires = timeText(*t.Expires)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, shown(t.Person), t.Role, shown(campaign), timeText(t.Created), expires)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, shown(t.Person), t.Role, shown(campaign),
+			timeText(t.Created), expires)
 	}
 	return w.Flush()
 }

@@ -42,7 +42,8 @@ func versionOf(module string) string {
 }
 
 func thisBuild() build {
-	b := build{Version: cmp.Or(release, nextbatch.Version), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.Name()}
+	b := build{Version: cmp.Or(release, nextbatch.Version), Go: runtime.Version(), Platform: runtime.GOOS + "/" +
+		runtime.GOARCH, SIMD: simd.Name()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/worker"
+	"github.com/nextbatch/nextbatch/internal/worker"
 )
 
 func newWorker() *cobra.Command {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Waiting, Wrong
+from ._answers import Added, Asked, Audit, Changed, Event, Finding, Predictions, Status, Told, Waiting, Wrong
 from ._batch import Batch
 from ._binary import version as _version
 from ._campaign import Campaign
@@ -38,12 +38,14 @@ __version__ = _version()
 __all__ = [
     "Added",
     "Asked",
+    "Audit",
     "Batch",
     "Campaign",
     "Changed",
     "DataError",
     "DeviceError",
     "Event",
+    "Finding",
     "NextbatchError",
     "NextbatchWarning",
     "Predictions",

@@ -64,9 +64,22 @@ class Asked:
     lease_end: datetime | None
     warnings: list[str]
     columns: dict[str, Any] = field(repr=False)
+    _lab: list[str] = field(default_factory=list, repr=False)  # those columns that say where and how often to measure
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> _html.Shown:
+        until = f" until {self.lease_end:%Y-%m-%d %H:%M %Z}" if self.lease_end else ""
+        picks = _html.column("pick", range(1, len(self) + 1))
+        columns = [picks, _html.column("row", self.ids), *(_html.column(name, self.columns[name]) for name in self._lab), _html.reasons(self.reasons)]
+        return _html.some(len(self), f"{_html.rows_of(len(self))} to label, of ask {self.ask}, with you{until}", columns)
 
     def to_frame(self, library: Library = "pandas") -> Any:
         """Return `columns` as a frame, ready to be filled in and given to `Campaign.tell`.
@@ -302,6 +315,23 @@ class Status:
     settings: dict[str, Any] = field(repr=False)
     standing: dict[str, Any] = field(repr=False)
 
+    def __repr__(self) -> str:
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> _html.Shown:
+        states = ("labelled", "asked", "open", "waiting", "failed", "retired")
+        rows = [["rows", ", ".join(f"{getattr(self, state):,} {state}" for state in states if getattr(self, state) or state == "labelled")]]
+        for target, error in self.rmse.items():
+            rows.append([f"error of {target}", "too few labelled audit rows" if error is None else f"RMSE {_html.with_interval(*error)}"])
+        if self.doubtful:
+            rows.append(["second look", f"{len(self.doubtful)} of the labels: see doubtful"])
+        if self.advice:
+            rows.append(["advice", f"{self.advice}: {self.because}"])
+        return _html.Shown(f"campaign {self.name}: {_html.rows_of(self.rows)}, {self.asks} {'ask' if self.asks == 1 else 'asks'} so far", ["", ""], rows)
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -334,6 +364,18 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> _html.Shown:
+        by_target = [values.reshape(len(self), -1) for values in (self.mean, self.low, self.high)]
+        columns = [_html.intervals(target, *(values[:, k] for values in by_target)) for k, target in enumerate(self.targets)]
+        title = f"predictions for {_html.rows_of(len(self))}, from {self.trained} labelled ones"
+        return _html.some(len(self), title, [_html.column(self._id_name, self.ids), *columns])
+
     def to_frame(self, library: Library = "pandas") -> Any:
         """Return a frame with the ids, ``prediction``, ``low`` and ``high``; with several targets, after their names.
 
@@ -355,6 +397,125 @@ class Predictions:
             for name, values in (("prediction", self.mean), ("low", self.low), ("high", self.high)):
                 columns[prefix + name] = values[:, k] if several else values
         return frame_of(columns, library)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A label that disagrees with predictions by models that have not seen it.
+
+    Attributes
+    ----------
+    id
+        The row, as the campaign names it: by its id, or by its number.
+    target : str
+        The target that the label is of.
+    label, prediction : float
+        The label, and what was predicted.
+    low, high : float
+        A right label lies between them with a probability of 95 %.
+    score : float
+        The error over the error that is typical for such a row.
+    p : float or None
+        The probability that the worst label of a table without errors looks this wrong; None where it is not small.
+    suspect : bool
+        Whether the label looks wrong.
+    """
+
+    id: Any
+    target: str
+    label: float
+    prediction: float
+    low: float
+    high: float
+    score: float
+    p: float | None
+    suspect: bool
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of `Campaign.audit`.
+
+    Attributes
+    ----------
+    labelled : int
+        How many labelled rows were examined. Labels that wait for a second look are not: ``status().doubtful`` lists them.
+    answers : dict
+        By target, the result in a sentence.
+    findings : list of Finding
+        The labels that disagree most with predictions, those of each target together.
+    warnings : list of str
+        What you should know about the audit. They were also issued as `NextbatchWarning`.
+    """
+
+    labelled: int
+    answers: dict[str, str]
+    findings: list[Finding]
+    warnings: list[str]
+    _id_name: str = field(default="row", repr=False)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __repr__(self) -> str:
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> _html.Shown:
+        found = self.findings
+        predicted = ([getattr(f, name) for f in found] for name in ("prediction", "low", "high"))
+        columns = [
+            _html.column(self._id_name, [f.id for f in found]), _html.column("target", [f.target for f in found]),
+            _html.column("label", [_html.number(f.label) for f in found]), _html.intervals("prediction", *predicted),
+            _html.column("looks wrong", ["yes" if f.suspect else "" for f in found]),
+        ]  # fmt: skip
+        several = len(self.answers) > 1
+        title = " ".join(f"{target}: {answer}" if several else answer for target, answer in self.answers.items())
+        return _html.some(len(found), title, columns)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return the findings as a frame.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(40, 2))
+        >>> campaign = Campaign.new("doubts.db", rows, "y", labels=rows.sum(axis=1), learner="gp")
+        >>> list(campaign.audit().to_frame().columns)
+        ['row', 'target', 'label', 'prediction', 'low', 'high', 'score', 'p', 'suspect']
+        """
+        names = ("target", "label", "prediction", "low", "high", "score", "p", "suspect")
+        columns = {self._id_name: [f.id for f in self.findings], **{name: [getattr(f, name) for f in self.findings] for name in names}}
+        return frame_of(columns, library)
+
+
+def audit_from(body: dict[str, Any], status: Status) -> Audit:
+    """Make an audit from the answer of the worker or of a service."""
+    findings = [
+        Finding(
+            id=f["row"] if status.id_column is None else f["id"], target=t["target"], label=f["label"], prediction=f["prediction"],
+            low=f["low"], high=f["high"], score=f["score"], p=f.get("p"), suspect=place < t["suspects"],
+        )
+        for t in body["targets"]
+        for place, f in enumerate(t["findings"])
+    ]  # fmt: skip
+    answers = {t["target"]: t["answer"] for t in body["targets"]}
+    return Audit(body["labelled"], answers, findings, list(body["warnings"]), status.id_column or "row")
+
+
+def rows_from(columns: dict[str, Any], status: Status) -> dict[str, Any]:
+    """Return the columns of all rows, with counts and times as such."""
+    row, time = next(iter(columns)), list(columns)[-1]
+    for name in columns:
+        if name.rstrip("_") in ("row", "measured") and name not in status.inputs and name not in status.targets:
+            columns[name] = columns[name].astype(np.int64)
+    if status.id_column is not None:
+        del columns[row]
+    columns[time] = [None if text is None else time_of(text) for text in columns[time]]
+    return columns
 
 
 def frame_of(columns: dict[str, Any], library: Library) -> Any:
@@ -400,7 +561,8 @@ def asked_from(body: dict[str, Any], status: Status) -> Asked:
     reasons = [_AUDIT if row["audit"] else row["reason"] for row in rows]
     columns: dict[str, Any] = {status.id_column or "row": ids}
     taken = {*columns, *status.inputs, *status.targets}
-    own: dict[str, Any] = {"pick": np.arange(1, len(rows) + 1), **_lab(rows), "reason": [_html.without_prediction(r) for r in reasons]}
+    lab = _lab(rows)
+    own: dict[str, Any] = {"pick": np.arange(1, len(rows) + 1), **lab, "reason": [_html.without_prediction(r) for r in reasons]}
     for name, values in own.items():
         columns[own_name(name, taken)] = values
     for name, kind in status.inputs.items():
@@ -417,6 +579,7 @@ def asked_from(body: dict[str, Any], status: Status) -> Asked:
         ids=ids, ask=body["ask"], event=body["event"], audit=np.array([row["audit"] for row in rows], bool), reasons=reasons,
         predictions=predictions, method=body["spec"], trained=body["trained"], warnings=list(body["warnings"]),
         lease_end=time_of(body["lease_end"]) if body.get("lease_end") else None, columns=columns,
+        _lab=[own_name(name, taken) for name in lab],
     )  # fmt: skip
 
 

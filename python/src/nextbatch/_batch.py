@@ -41,7 +41,7 @@ class Batch:
         …)"``; empty for a network alone. With several targets, that of the first; ``details["targets"]``
         has all.
     candidates : list of dict
-        What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold, ``left``, why it was left
+        What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold (None where it was left out), ``left``, why it was left
         out, and ``notes``, what went wrong.
     run : list of int
         The number of the run that each pick belongs to, from 1; empty without `same`.
@@ -102,8 +102,11 @@ class Batch:
     def __iter__(self) -> Iterator[int]:
         return iter(self.indices.tolist())
 
+    def __repr__(self) -> str:
+        return _html.batch(self).text()
+
     def _repr_html_(self) -> str:
-        return _html.batch(self)
+        return _html.batch_html(self)
 
     def to_frame(self) -> Any:
         """Return the picks as a frame, ready to be filled in.

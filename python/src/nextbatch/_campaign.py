@@ -7,17 +7,21 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _tables, _worker
-from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, own_name, status_from, time_of, waiting_from
+from ._answers import (
+    Added, Asked, Audit, Changed, Event, Library, Predictions, Status, Told, Wrong, asked_from, audit_from, frame_of, ids_of, own_name,
+    rows_from, status_from, time_of, waiting_from,
+)  # fmt: skip
+from ._arguments import Censored, Learner, checked, positive
 from ._errors import DataError, RequestError, RowsError
 from ._progress import reporter
-from ._select import ProgressArgument, texts_of, warn
+from ._seed import drawn
+from ._select import ProgressArgument, warn
 from ._service import Service
 from ._tables import Table
 from ._transport import Body, Store, Transport
@@ -64,7 +68,7 @@ class Campaign:
     """
 
     def __init__(self, where: Where, name: str | None = None, *, token: str | None = None, person: str | None = None) -> None:
-        self._transport = _transport(where, name or "", token, person)
+        self._transport = _transport(where, "" if name is None else name, token, person)
         self._about = status_from(self._transport.call("status", {}))
 
     @classmethod
@@ -77,11 +81,11 @@ class Campaign:
         *,
         labels: Any = None,
         id: str | None = None,
-        censored: str | None = None,
+        censored: Censored | None = None,
         token: str | None = None,
         person: str | None = None,
         request: str | None = None,
-        learner: str = "auto",
+        learner: Learner = "auto",
         **settings: Any,
     ) -> Campaign:
         """Begin a campaign with the rows of a table.
@@ -125,8 +129,9 @@ class Campaign:
         >>> campaign.status().open
         2
         """
-        transport = _transport(where, name or _name_of(where), token, person)
-        targets = [target] if isinstance(target, str) else list(target)
+        transport = _transport(where, _name_of(where) if name is None else name, token, person)
+        rows, id = _tables.loaded(rows), checked(id=id).get("id")
+        targets = [target] if isinstance(target, str) or not isinstance(target, Iterable) else list(target)
         if not targets or not all(isinstance(t, str) for t in targets):
             raise RequestError(f"target must be the name of a column of labels, or a list of names, not {target!r}")
         table = _tables.table_of(rows, "rows", id)
@@ -135,9 +140,10 @@ class Campaign:
             _add_labels(table, targets, labels)
         if table.categorical:
             settings["categorical"] = list(dict.fromkeys([*settings.get("categorical", ()), *table.categorical]))
-        if table.matrix_names and "keep" not in settings:
-            settings["keep"] = table.matrix_names
-        body = {"id": id or "", "targets": targets, "settings": _changed({}, {"learner": learner, **settings}), "censored": censored}
+        if table.matrix_names:
+            settings["keep"] = _tables.kept(settings.get("keep", ()), [table])
+        chosen = _changed({}, {"learner": learner, **settings}) | ({"ordered": table.ordered} if table.ordered else {})
+        body = {"id": id or "", "targets": targets, "settings": chosen, **checked(censored=censored)}
         made = cls.__new__(cls)
         made._transport = transport
         answer = transport.call("new", body, request=_key(request), table=table)
@@ -147,6 +153,13 @@ class Campaign:
 
     def __repr__(self) -> str:
         return f"<nextbatch.Campaign {self.name!r}>"
+
+    def __enter__(self) -> Campaign:
+        """Return the campaign. Nothing stays open between calls, so leaving ``with`` closes nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
 
     @property
     def name(self) -> str:
@@ -218,18 +231,13 @@ class Campaign:
         >>> bool((batch.ids == again.ids).all())
         True
         """
-        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
-            raise RequestError(f"n must be a whole number from 1, not {n!r}")
         body = {
-            "rows": int(n or 0), "lease": _duration(lease), "audit": None if audit is None else _share(audit),
-            "must": _texts(must), "exclude": _texts(exclude),
+            "rows": 0 if n is None else positive("n", n), "lease": _duration(lease), "must": _texts(must), "exclude": _texts(exclude),
+            **checked(
+                audit=audit, same=same, runs=runs, min_per_group=min_per_group, at_most_groups=at_most_groups, replicates=replicates,
+                replicate_share=replicate_share, plate=plate, controls=controls,
+            ),
         }  # fmt: skip
-        wanted = {
-            "same": None if same is None else texts_of(same), "runs": runs, "min_per_group": min_per_group, "at_most_groups": at_most_groups,
-            "replicates": replicates, "replicate_share": None if replicate_share is None else _fraction(replicate_share),
-            "plate": plate, "controls": None if controls is None else texts_of(controls),
-        }  # fmt: skip
-        body |= {name: value for name, value in wanted.items() if value is not None}
         with reporter(progress) as report:
             answer = self._transport.call("ask", body, request=_key(request), report=report)
         if n is not None and len(answer["rows"]) < n:
@@ -247,7 +255,7 @@ class Campaign:
         again: bool = False,
         correct: bool = False,
         accept: bool = False,
-        censored: str | None = None,
+        censored: Censored | None = None,
         request: str | None = None,
     ) -> Told:
         """Tell the labels of rows.
@@ -255,13 +263,13 @@ class Campaign:
         Rows without a label are skipped, so you can tell a frame repeatedly while it fills up: labels
         that are already known change nothing. Different labels of a row are several measurements of it,
         and its label is their mean. Rows need not have been asked for. If a row is wrong, no label is
-        stored.
+        stored; one whose inputs in a frame are not those of the campaign is wrong, too.
 
         Parameters
         ----------
-        labels : DataFrame, dict of columns, or list of ids
-            A frame with the ids of rows and columns of labels, such as that of `Asked.to_frame` when it is
-            filled in; or the ids, together with `values`.
+        labels : DataFrame, dict, Series, or list of ids
+            A frame, or a dictionary of columns, with the ids of rows and columns of labels, such as that of `Asked.to_frame` when
+            it is filled in; a dictionary or a Series of labels by id; or the ids, together with `values`.
         values : array, optional
             A label for each id, NaN where there is none; for several targets, with a column for each.
         partial : bool
@@ -299,16 +307,19 @@ class Campaign:
         array([0, 3])
         >>> campaign.tell({"row": [0, 1], "y": [1.5, None]}).known
         1
+        >>> campaign.tell({4: 3.5}).ids
+        array([4])
         """
         if again and correct:
             raise RequestError("again adds a measurement and correct replaces it: use one of them")
-        lines, rows, faults = self._entries(labels, values, censored)
+        labels, values = _tables.loaded(labels), _tables.loaded(values)
+        lines, rows, faults, units = self._entries(labels if values is not None else self._as_columns(labels), values, censored)
         if faults and not partial:
             raise RowsError(faults)
         wrong = [Wrong(f["line"], f["id"], f["reason"]) for f in faults]
         if not rows:
             return Told(0, ids_of([], self._about.id_column), False, 0, wrong, [])
-        body = {"rows": rows, "partial": bool(partial), "again": bool(again), "correct": bool(correct), "accept": bool(accept)}
+        body = {"rows": rows, "partial": bool(partial), "again": bool(again), "correct": bool(correct), "accept": bool(accept)} | ({"units": units} if units else {})
         try:
             answer = self._transport.call("tell", body, request=_key(request))
         except RowsError as error:
@@ -318,17 +329,19 @@ class Campaign:
         waiting = waiting_from(answer["waiting"], self._about.id_column)
         return Told(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"], answer["known"], wrong, waiting)
 
-    def _entries(self, labels: Any, values: Any, censored: str | None) -> tuple[list[int], list[Body], list[Body]]:
-        """Return the rows that have a label, with their places, and what is wrong with others."""
+    def _entries(self, labels: Any, values: Any, censored: str | None) -> tuple[list[int], list[Body], list[Body], dict[str, str]]:
+        """Return the rows that have a label, with their places, what is wrong with others, and the units of labels."""
         ids, columns = self._labels(labels, values)
-        columns = self._read(columns, labels if values is None else {}, censored)
-        numbers = self._replicates(labels, len(ids))
+        read = self._read(columns, labels if values is None else {}, censored)
+        numbers, inputs = self._replicates(labels, len(ids)), self._inputs_in(labels if values is None else {}, len(ids))
         lines, rows, faults = [], [], []
         for line, name in enumerate(ids):
             found: dict[str, float] = {}
             fault = ""
-            for target, column in columns.items():
+            for target, column in read.columns.items():
                 try:
+                    if (target, line) in read.unknown:
+                        raise ValueError(f"{column[line]!r} may lie below a limit that is not known; write the limit, as in '<0.5', or set it: change_settings(lod=0.5)")
                     number = _number(column[line])
                 except ValueError as error:
                     fault = f"{target}: {error}"
@@ -339,23 +352,53 @@ class Campaign:
                 faults.append({"line": line, "id": name, "reason": fault})
             elif found:
                 lines.append(line)
-                rows.append({"id": name, "values": found} | ({"replicate": numbers[line]} if numbers else {}))
-        return lines, rows, faults
+                limits = {target: read.sides[target, line] for target in found if (target, line) in read.sides}
+                beside = {column: text for column, cells in inputs.items() if (text := _cell(cells[line])) is not None}
+                rows.append(
+                    {"id": name, "values": found}
+                    | ({"replicate": numbers[line]} if numbers else {})
+                    | ({"censored": limits} if limits else {})
+                    | ({"inputs": beside} if beside else {})
+                )
+        return lines, rows, faults, read.units
+
+    def _as_columns(self, labels: Any) -> Any:
+        """Return labels by id, in a Series or a dictionary, as a dictionary of columns, and anything else as it is."""
+        id_name = self._about.id_column or "row"
+        if _tables.is_series(labels):
+            return {id_name: labels.index, self._target_of(labels.name): labels}
+        if not isinstance(labels, Mapping) or not all(np.ndim(v) == 0 for v in labels.values()):
+            return labels
+        if id_name in labels:  # a single row
+            return {name: [value] for name, value in labels.items()}
+        if labels and all(isinstance(v, Mapping) for v in labels.values()):
+            return {id_name: list(labels), **{t: [v.get(t) for v in labels.values()] for t in self._about.targets}}
+        return {id_name: list(labels), self._target_of(None): list(labels.values())}
+
+    def _target_of(self, name: Any) -> str:
+        """Return the target that labels without a column are of."""
+        targets = self._about.targets
+        if len(targets) > 1 and name not in targets:
+            raise RequestError(f"the labels may be of any of the targets {', '.join(targets)}: give a frame with a column for each")
+        return str(name) if name in targets else targets[0]
 
     def _labels(self, labels: Any, values: Any) -> tuple[list[str], dict[str, list[Any]]]:
         """Return ids and columns of labels."""
         about = self._about
         if values is not None:
             ids = _texts(labels)
+            if not ids and np.size(values) == 0:
+                return [], {}
             array = _tables.texts_among(values)
             if array is None:
                 array = np.asarray(values, object) if _is_objects(values) else _tables.labels_of(values, "values", len(ids))
             array = array.reshape(len(ids), -1) if len(array) == len(ids) else array
             if array.shape != (len(ids), len(about.targets)):
-                raise DataError(f"values has the shape {np.shape(values)} for {len(ids)} ids and the targets {', '.join(about.targets)}")
+                what = f"{len(array)} rows" if len(array) != len(ids) else f"{array.shape[1]} columns"
+                raise DataError(f"values has {what} for {len(ids)} ids and the targets {', '.join(about.targets)}: give a number for each")
             return ids, {target: array[:, k].tolist() for k, target in enumerate(about.targets)}
         if not (_tables.is_frame(labels, "pandas") or _tables.is_frame(labels, "polars") or isinstance(labels, Mapping)):
-            raise RequestError("give a frame with ids and labels, or ids and values")
+            raise RequestError("give a frame with ids and labels, a dictionary or a Series of labels by id, or ids and values")
         names = [str(c) for c in labels] if isinstance(labels, Mapping) else [str(c) for c in labels.columns]
         id_name = about.id_column or "row"
         if id_name in names:
@@ -374,13 +417,13 @@ class Campaign:
                 raise DataError(f"labels: column {target!r} has {len(column)} rows where others have {len(ids)}")
         return ids, columns
 
-    def _read(self, columns: dict[str, list[Any]], beside: Any, censored: str | None) -> dict[str, list[Any]]:
+    def _read(self, columns: dict[str, list[Any]], beside: Any, censored: str | None) -> _Read:
         """Return columns of labels with numbers in place of texts, as far as these are such.
 
         Columns of text beside them tell how numbers are written.
         """
         if not any(isinstance(v, str) for column in columns.values() for v in column):
-            return columns
+            return _Read(columns, {}, {}, set())
         names = {str(name): name for name in (beside if isinstance(beside, Mapping) else beside.columns)}
         others = {name: beside[names[name]] for name in self._about.inputs if name in names}
         texts = {target: [v if isinstance(v, str) else None for v in column] for target, column in columns.items()}
@@ -388,7 +431,9 @@ class Campaign:
         table.columns = [c for c in table.columns if c["kind"] == "cells"]
         told = [target for target in columns if target in table.names()]
         arrays: list[Any] = []
-        body = {"table": table.pack(arrays), "y": told, "partial": True, "censored": censored}
+        body = {"table": table.pack(arrays), "y": told, "partial": True, **checked(censored=censored)}
+        status = self._transport.call("status", {})
+        body["history"], body["lod"] = status["labels"], status["settings"].get("lod", "")
         answer, numbers = _worker.call("labels", body, arrays)
         warn(answer["warnings"])
         wrong = {(one["column"], one["row"]) for one in answer["wrong"]}
@@ -396,7 +441,19 @@ class Campaign:
         for target, values in zip(told, numbers, strict=True):
             cells = enumerate(zip(columns[target], values.tolist(), strict=True))
             read[target] = [number if isinstance(cell, str) and (target, row) not in wrong else cell for row, (cell, number) in cells]
-        return read
+        sides = {(target, int(row)): side for target, rows in answer["censored"].items() for row, side in rows.items()}
+        return _Read(read, answer["units"], sides, {(one["column"], one["row"]) for one in answer["wrong"] if one.get("limit")})
+
+    def _inputs_in(self, labels: Any, rows: int) -> dict[str, list[Any]]:
+        """Return the columns of inputs that come with labels and must be those of the rows, without texts among numbers."""
+        kinds = self._about.inputs
+        names = labels if isinstance(labels, Mapping) else labels.columns
+        found = {str(name): _tables.listed(labels[name]) for name in names if str(name) in kinds}
+        return {
+            name: [None if isinstance(v, str) and kinds[name] == "numeric" else v for v in cells]
+            for name, cells in found.items()
+            if len(cells) == rows
+        }
 
     def _replicates(self, labels: Any, rows: int) -> list[int]:
         """Return the numbers of measurements in a frame with a column replicate; none without one."""
@@ -431,7 +488,7 @@ class Campaign:
         >>> campaign.status().labelled
         31
         """
-        return self._change("confirm", {"ids": _texts(ids), "reason": reason}, request)
+        return self._change("confirm", {"ids": _texts(ids), **checked(reason=reason)}, request)
 
     def fail(self, ids: Any, reason: str = "", *, again: bool = False, request: str | None = None) -> Changed:
         """Report that rows could not be labelled.
@@ -465,7 +522,7 @@ class Campaign:
         >>> status.failed, status.open
         (1, 5)
         """
-        return self._change("fail", {"ids": _texts(ids), "reason": reason, "again": bool(again)}, request)
+        return self._change("fail", {"ids": _texts(ids), **checked(reason=reason), "again": bool(again)}, request)
 
     def return_(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
         """Return rows that are out: they are open again. The arguments are those of `fail`.
@@ -480,7 +537,7 @@ class Campaign:
         >>> campaign.status().asked
         1
         """
-        return self._change("return", {"ids": _texts(ids), "reason": reason}, request)
+        return self._change("return", {"ids": _texts(ids), **checked(reason=reason)}, request)
 
     def retire(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
         """Remove rows from the campaign: they are neither picked nor used for training. The arguments are those of `fail`.
@@ -495,9 +552,9 @@ class Campaign:
         >>> campaign.status().open
         4
         """
-        return self._change("retire", {"ids": _texts(ids), "reason": reason}, request)
+        return self._change("retire", {"ids": _texts(ids), **checked(reason=reason)}, request)
 
-    def add(self, rows: Any, *, labels: Any = None, censored: str | None = None, request: str | None = None) -> Added:
+    def add(self, rows: Any, *, labels: Any = None, censored: Censored | None = None, request: str | None = None) -> Added:
         """Add rows, which have the columns of the campaign and new ids.
 
         Parameters
@@ -521,14 +578,14 @@ class Campaign:
         >>> added.rows, added.labelled, added.new_levels
         (1, 1, {'kind': ['glass']})
         """
-        about = self._about
+        about, rows = self._about, _tables.loaded(rows)
         table = _tables.table_of(rows, "rows", None if _is_array(rows) else about.id_column)
         if about.id_column and about.id_column not in table.names():
             if _name_by_index(table) != about.id_column:
                 raise DataError(f"rows has no column {about.id_column!r} with the ids; its columns are {', '.join(table.names())}")
         if labels is not None:
             _add_labels(table, about.targets, labels)
-        answer = self._transport.call("add", {"censored": censored}, request=_key(request), table=table)
+        answer = self._transport.call("add", checked(censored=censored), request=_key(request), table=table)
         warn(answer["warnings"])
         return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"], waiting_from(answer["waiting"], about.id_column))
 
@@ -559,7 +616,7 @@ class Campaign:
         >>> campaign.status().labelled
         0
         """
-        return self._change("undo", {"event": int(event), "reason": reason}, request)
+        return self._change("undo", checked(event=event, reason=reason), request)
 
     def history(self) -> list[Event]:
         """Return all events, the oldest first. ``pandas.DataFrame(campaign.history())`` is a frame of them.
@@ -581,6 +638,78 @@ class Campaign:
             )  # fmt: skip
             for e in self._transport.call("history", {})
         ]
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return all rows as a frame: ids, inputs, ``status``, labels, ``measured``, ``person`` and ``time``.
+
+        ``measured`` is how often a row was measured; ``person`` told the last label or, without one, has the row, since ``time``.
+        Where a batch had plates, ``wells`` says where a row was. A label that waits for a second look is not among the labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("shows.db", np.eye(3), "y", person="Ada")
+        >>> told = campaign.tell([2], [1.5])
+        >>> campaign.to_frame()[["row", "x2", "status", "y", "person"]].values.tolist()[2]
+        [2, 1.0, 'labelled', 1.5, 'Ada']
+        """
+        return frame_of(rows_from(self._transport.call("rows", {}), self._about), library)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write all rows with their inputs and labels to a file, as ``nextbatch campaign export`` does.
+
+        Parameters
+        ----------
+        path : str or path
+            A table (.csv, .tsv, .xlsx, .jsonl, .parquet) like the one that the campaign began with, or, if the
+            name ends in .zip, an archive of the whole campaign, for ``nextbatch campaign import``. A service hands out no archives.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> Campaign.new("leaves.db", np.eye(2), "y", labels=[0.5, np.nan]).export("leaves.csv")
+        >>> print(open("leaves.csv").read())
+        row,x0,x1,y
+        0,1,0,0.5
+        1,0,1,
+        <BLANKLINE>
+        """
+        self._transport.call("export", {"path": os.path.abspath(path)})
+
+    def audit(self, *, progress: ProgressArgument = False) -> Audit:
+        """Look for labels that look wrong, as ``nextbatch campaign audit`` does.
+
+        Each labelled row is predicted by models that were fitted to other rows.
+
+        Parameters
+        ----------
+        progress : bool or callable
+            As in `nextbatch.select`.
+
+        Returns
+        -------
+        Audit
+            The labels that disagree most with what was predicted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+        >>> labels = rows.sum(axis=1)
+        >>> labels[7] += 3
+        >>> found = Campaign.new("audits.db", rows, "y", labels=labels, learner="gp").audit()
+        >>> found.answers["y"]
+        '1 label of 60 looks wrong, with a p-value of at most 0.05.'
+        >>> found.findings[0].id, found.findings[0].suspect
+        (7, True)
+        """
+        with reporter(progress) as report:
+            found = audit_from(self._transport.call("audit", {}, report=report), self._about)
+        warn(found.warnings)
+        return found
 
     def predict(self, *, progress: ProgressArgument = False) -> Predictions:
         """Predict the labels of all open rows.
@@ -647,7 +776,7 @@ class Campaign:
         >>> status.advice
         'too early to tell'
         """
-        self._about = status_from(self._transport.call("status", {"stop": stop}))
+        self._about = status_from(self._transport.call("status", checked(stop=stop)))
         return self._about
 
     def change_settings(self, *, request: str | None = None, **settings: Any) -> Changed:
@@ -660,7 +789,7 @@ class Campaign:
         **settings
             `batch` (rows of an ask that names no number; 32), `method`, `audit` (share of audit
             rows; 0.125), `lease` (``"7d"``), `latest` (the label of a row is its latest measurement, not
-            the mean), and, as for `nextbatch.select`, `learner`, `weights`, `seed`, `hidden`, `activation`,
+            the mean), and, as for `nextbatch.select`, `learner`, `weights`, `range`, `lod`, `seed`, `hidden`, `activation`,
             `epochs`, `ensemble`, `categorical`, `keep`, `missing`, `cost`, `budget`, `cost_aware`,
             `group`, `per_group`, `group_input`, `min_per_group`, `at_most_groups`, `same`, `runs`, `replicates`,
             `replicate_share`, `plate` and `controls`.
@@ -690,8 +819,18 @@ class Campaign:
         return Changed(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"])
 
 
+class _Read(NamedTuple):
+    """Labels as the worker reads them."""
+
+    columns: dict[str, list[Any]]
+    units: dict[str, str]  # of first labels
+    sides: dict[tuple[str, int], int]  # by target and line: -1 below a limit, 1 above it
+    unknown: set[tuple[str, int]]  # that may lie beyond a limit that is not known
+
+
 def _transport(where: Where, name: str, token: str | None, person: str | None) -> Transport:
     address = os.fspath(where)
+    checked(name=name, person=person)
     if address.startswith(("http://", "https://")):
         return Service(address, name, token or os.environ.get(TOKEN))
     if token is not None:
@@ -715,7 +854,7 @@ def _name_of(where: Where) -> str:
 
 def _key(request: str | None) -> str:
     """Return the id of a request; without one, an id that nobody else has."""
-    return uuid.uuid4().hex if request is None else request
+    return str(checked(request=request).get("request", uuid.uuid4().hex))
 
 
 def _name_by_index(table: Table) -> str | None:
@@ -732,6 +871,8 @@ def _add_labels(table: Table, targets: list[str], labels: Any) -> None:
     if len(columns) != len(targets):
         raise DataError(f"labels has {len(columns)} columns for the targets {', '.join(targets)}")
     for target, column in zip(targets, columns, strict=True):
+        if target in table.names():
+            raise RequestError(f"{table.name} has a column {target!r}, and labels has the labels of it: leave out one of the two, or rename the column")
         table.add({**column, "name": target})
 
 
@@ -744,10 +885,21 @@ def _is_objects(values: Any) -> bool:
 
 
 def _texts(ids: Any) -> list[str]:
-    """Return ids as text."""
+    """Return ids as text; a single one is a list of one."""
     if isinstance(ids, (str, int, np.integer)):
         ids = [ids]
+    if np.ndim(ids) == 0 and not isinstance(ids, Iterable):
+        raise RequestError(f"give the ids of rows in a list, not {ids!r}")
     return [str(v) for v in _tables.listed(ids)]
+
+
+def _cell(value: Any) -> str | None:
+    """Return a number or a text as files have it; None for anything else, and for what is missing."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value:
+        return repr(value)
+    return None
 
 
 def _number(value: Any) -> float | None:
@@ -765,12 +917,6 @@ def _number(value: Any) -> float | None:
     return number
 
 
-def _share(audit: float) -> float:
-    if not 0 <= audit <= 1:
-        raise RequestError(f"audit must be a share from 0 to 1, not {audit!r}")
-    return float(audit)
-
-
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -778,7 +924,7 @@ def _duration(lease: Lease) -> str:
     """Return a lease as the program reads it; negative means without end, and empty means the default of the settings."""
     if lease is None:
         return ""
-    if lease == "never":
+    if isinstance(lease, str) and lease == "never":
         return "-1s"
     seconds = 0.0
     if isinstance(lease, timedelta):
@@ -793,11 +939,14 @@ def _duration(lease: Lease) -> str:
     return f"{seconds:.3f}s"
 
 
+#: Where the settings of the network are.
+_OF_NETWORK = {"hidden": "architecture", "activation": "architecture", "epochs": "training"}
+
 #: Where the settings are that have another name, or another place, than the arguments.
 _SETTINGS = {
     "method": "spec", "ensemble": "members", "cost": "cost_column", "cost_aware": "per_cost", "group": "group_column",
     "group_input": "group_is_input", "learner": "learner", "batch": "batch", "audit": "audit", "lease": "lease", "latest": "latest",
-    "weights": "weights", "seed": "seed", "categorical": "categorical", "keep": "keep", "missing": "missing",
+    "weights": "weights", "seed": "seed", "categorical": "categorical", "keep": "keep", "missing": "missing", "range": "range", "lod": "lod",
     "min_per_group": "min_per_group", "at_most_groups": "at_most_groups", "same": "same", "runs": "runs",
     "replicates": "replicates", "replicate_share": "replicate_share", "plate": "plate", "controls": "controls",
     "budget": "budget", "per_group": "per_group", "hidden": "hidden", "activation": "activation", "epochs": "epochs",
@@ -812,37 +961,11 @@ def _changed(settings: Body, changes: dict[str, Any]) -> Body:
     for name, value in changes.items():
         if name not in _SETTINGS:
             raise TypeError(f"there is no setting {name!r}; the settings are {', '.join(sorted(_SETTINGS))}")
-        if name in ("hidden", "activation"):
-            network["architecture"][name] = [int(width) for width in value] if name == "hidden" else value
-        elif name == "epochs":
-            network["training"][name] = _positive(name, value)
+        place = network[_OF_NETWORK[name]] if name in _OF_NETWORK else settings
+        if value is None:
+            place.pop(_SETTINGS[name], None)
         elif name == "seed":
-            settings[name] = network[name] = int(value)
-        elif name == "batch":
-            settings[name] = _positive(name, value)
-        elif name in ("same", "controls"):
-            settings[name] = texts_of(value)
-        elif name == "replicate_share":
-            settings[name] = _fraction(value)
-        elif name in ("categorical", "keep", "weights"):
-            settings[name] = [v if isinstance(v, str) else float(v) for v in value]
+            settings[name] = network[name] = drawn(value, None)
         else:
-            settings[_SETTINGS[name]] = _duration(value) if name == "lease" else _share(value) if name == "audit" else value
+            place[_SETTINGS[name]] = _duration(value) if name == "lease" else checked(**{name: value})[name]
     return settings if changes else {}
-
-
-def _fraction(value: Any) -> float:
-    """Return a share that may be written as a fraction, such as 1/8."""
-    try:
-        share = float(Fraction(value) if isinstance(value, str) else value)
-    except (TypeError, ValueError, ZeroDivisionError):
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise RequestError(f"replicate_share must be a share from 0 to 1, such as '1/8' or 0.125, not {value!r}")
-    return share
-
-
-def _positive(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise RequestError(f"{name} must be a whole number from 1, not {value!r}")
-    return int(value)

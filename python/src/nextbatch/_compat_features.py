@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ._tables import dense
+
 
 class TensorFeatureData:
     """Rows as a tensor.
@@ -20,27 +22,82 @@ class TensorFeatureData:
     data : tensor
         The rows.
 
+    Attributes
+    ----------
+    n_samples : int
+        How many rows there are.
+    device : str
+        Where they are.
+    dtype : torch.dtype
+        Their type.
+
     Examples
     --------
     >>> import torch
     >>> from nextbatch.compat import TensorFeatureData
-    >>> TensorFeatureData(torch.eye(3)).get_tensor([0, 2]).shape
-    torch.Size([2, 3])
+    >>> data = TensorFeatureData(torch.arange(10)[:, None])
+    >>> data[2].get_tensor(), len(data[1:3])
+    (tensor([[2]]), 2)
     """
 
     def __init__(self, data: Any) -> None:
         self.data = data
 
+    @property
+    def n_samples(self) -> int:
+        return len(self.data)
+
+    @property
+    def device(self) -> str:
+        return str(self.data.device)
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
     def get_tensor(self, idxs: Any = None) -> Any:
-        """Return the rows, or some of them."""
-        return self.data if idxs is None else self.data[idxs]
+        """Return the rows, or some of them; a single number keeps the dimension of rows."""
+        return self.data if idxs is None else self.data[_rows_at(idxs)]
 
     def get_n_samples(self) -> int:
         """Return the number of rows."""
-        return len(self.data)
+        return self.n_samples
+
+    def get_device(self) -> str:
+        """Return where the rows are."""
+        return self.device
+
+    def get_dtype(self) -> Any:
+        """Return the type of the rows."""
+        return self.dtype
 
     def __len__(self) -> int:
-        return len(self.data)
+        return self.n_samples
+
+    def __getitem__(self, idxs: Any) -> TensorFeatureData:
+        """Return some rows; a single number keeps the dimension of rows."""
+        return TensorFeatureData(self.get_tensor(idxs))
+
+    def to(self, device: Any) -> TensorFeatureData:
+        """Return the rows on another device."""
+        return TensorFeatureData(self.data.to(device))
+
+    def cast_to(self, dtype: Any) -> TensorFeatureData:
+        """Return the rows with another type."""
+        return TensorFeatureData(self.data.to(dtype))
+
+    def batched(self, batch_size: int) -> TensorFeatureData:
+        """Return the same rows."""
+        return self
+
+    def simplify(self, idxs: Any = None) -> TensorFeatureData:
+        """Return the same rows, or some of them."""
+        return TensorFeatureData(self.get_tensor(idxs))
+
+
+def _rows_at(idxs: Any) -> Any:
+    """Return what picks rows of a tensor, without losing the dimension of rows."""
+    return slice(idxs, idxs + 1 or None) if isinstance(idxs, int) else idxs
 
 
 class IdentityFeatureMap:
@@ -64,6 +121,52 @@ class IdentityFeatureMap:
         return tensor_of(feature_data)
 
 
+class SequentialFeatureMap:
+    """A map whose features are those of another one, transformed.
+
+    Attributes
+    ----------
+    tfms : list
+        The other map.
+    feature_map : LinearFeatureMap
+        What is done to its features.
+    """
+
+    def __init__(self, feature_map: LinearFeatureMap, tfms: list[Any]) -> None:
+        self.feature_map, self.tfms = feature_map, tfms
+
+    def get_n_features(self) -> int:
+        """Return the number of features."""
+        return self.feature_map.get_n_features()
+
+    def get_feature_matrix(self, feature_data: Any) -> Any:
+        """Return the features of rows."""
+        return self.feature_map.of_matrix(self.tfms[0].get_feature_matrix(feature_data))
+
+
+class LinearFeatureMap:
+    """A linear function of features: a scale, a posterior, or a sketch.
+
+    Parameters
+    ----------
+    n_features : int
+        How many features it returns.
+    of_matrix : callable
+        What it does to a matrix with a row of features for each row.
+    """
+
+    def __init__(self, n_features: int, of_matrix: Callable[[Any], Any]) -> None:
+        self.n_features, self.of_matrix = n_features, of_matrix
+
+    def get_n_features(self) -> int:
+        """Return the number of features."""
+        return self.n_features
+
+    def get_feature_matrix(self, feature_data: Any) -> Any:
+        """Return the features of rows."""
+        return self.of_matrix(tensor_of(feature_data))
+
+
 class Features:
     """The features of rows, with their kernel: inner products.
 
@@ -74,7 +177,12 @@ class Features:
     feature_data : TensorFeatureData or tensor
         The rows.
     diag : tensor, optional
-        Not used: the squared norms of the features, which there may be known already.
+        The squared norms of the features, if they are known already.
+
+    Attributes
+    ----------
+    feature_map, feature_data
+        The map and the rows.
 
     Examples
     --------
@@ -87,11 +195,19 @@ class Features:
     """
 
     def __init__(self, feature_map: Any, feature_data: Any, diag: Any = None) -> None:
-        self._matrix = feature_map.get_feature_matrix(feature_data)
+        self.feature_map, self.diag = feature_map, diag
+        self.feature_data = feature_data if hasattr(feature_data, "get_tensor") else TensorFeatureData(tensor_of(feature_data))
+        self._computed: Any = None
+
+    @property
+    def _matrix(self) -> Any:
+        if self._computed is None:
+            self._computed = self.feature_map.get_feature_matrix(self.feature_data)
+        return self._computed
 
     def precompute(self) -> Features:
-        """Return the same features: they are computed when they are made."""
-        return self
+        """Return the same features, computed: the map is the identity."""
+        return features_of(self._matrix)
 
     def simplify(self) -> Features:
         """Return the same features."""
@@ -122,7 +238,10 @@ class Features:
 
     def __getitem__(self, idxs: Any) -> Features:
         """Return the features of some rows; a single number keeps the dimension of rows."""
-        return features_of(self._matrix[idxs : idxs + 1 or None] if isinstance(idxs, int) else self._matrix[idxs])
+        at = _rows_at(idxs)
+        part = Features(self.feature_map, TensorFeatureData(tensor_of(self.feature_data)[at]), None if self.diag is None else self.diag[at])
+        part._computed = self._matrix[at]
+        return part
 
     def get_feature_matrix(self) -> Any:
         """Return a row of features for each row."""
@@ -130,7 +249,9 @@ class Features:
 
     def get_kernel_matrix_diag(self) -> Any:
         """Return the squared norm of the features of each row."""
-        return (self._matrix**2).sum(dim=1)
+        if self.diag is None:
+            self.diag = (self._matrix**2).sum(dim=1)
+        return self.diag
 
     def get_kernel_matrix(self, other_features: Features) -> Any:
         """Return the inner products with the features of other rows."""
@@ -143,24 +264,27 @@ class Features:
 
     def concat_with(self, other_features: Features) -> Features:
         """Return the features of both lists of rows, one after the other."""
-        return features_of(torch.cat([self._matrix, other_features._matrix]))
+        both = [tensor_of(f.feature_data) for f in (self, other_features)]
+        joined = Features(self.feature_map, TensorFeatureData(torch.cat(both)))
+        joined._computed = torch.cat([self._matrix, other_features._matrix])
+        return joined
 
     def scale_tfm(self, factor: float | None = None) -> FeaturesTransform:
         """Return the transformation that multiplies features by a factor: by default such that these have a mean squared norm of 1."""
         by = float(self.get_kernel_matrix_diag().mean() ** -0.5) if factor is None else factor
-        return FeaturesTransform(lambda matrix: by * matrix)
+        return FeaturesTransform(lambda matrix: by * matrix, self.get_n_features())
 
     def posterior_tfm(self, sigma: float = 1.0, **config: Any) -> FeaturesTransform:
         """Return the transformation to the posterior kernel of a Gaussian process that has seen these rows, with noise of this deviation."""
         seen = self._matrix.T @ self._matrix
         factor = torch.linalg.cholesky(seen + sigma**2 * torch.eye(len(seen), dtype=seen.dtype, device=seen.device))
-        return FeaturesTransform(lambda matrix: sigma * torch.linalg.solve_triangular(factor, matrix.T, upper=False).T)
+        return FeaturesTransform(lambda matrix: sigma * torch.linalg.solve_triangular(factor, matrix.T, upper=False).T, len(seen))
 
     def sketch_tfm(self, n_features: int, **config: Any) -> FeaturesTransform:
         """Return a random projection to this number of features, which keeps inner products on average."""
         m = self._matrix
         by = torch.randn(self.get_n_features(), n_features, dtype=m.dtype, device=m.device) / n_features**0.5
-        return FeaturesTransform(lambda matrix: matrix @ by)
+        return FeaturesTransform(lambda matrix: matrix @ by, n_features)
 
 
 class FeaturesTransform:
@@ -170,14 +294,18 @@ class FeaturesTransform:
     ----------
     of_matrix : callable
         What it does to the matrix of the features.
+    n_features : int
+        How many features there are afterwards.
     """
 
-    def __init__(self, of_matrix: Callable[[Any], Any]) -> None:
-        self._of_matrix = of_matrix
+    def __init__(self, of_matrix: Callable[[Any], Any], n_features: int) -> None:
+        self._map = LinearFeatureMap(n_features, of_matrix)
 
     def __call__(self, features: Features) -> Features:
         """Return the features, transformed."""
-        return features_of(self._of_matrix(features.get_feature_matrix()))
+        after = Features(SequentialFeatureMap(self._map, [features.feature_map]), features.feature_data)
+        after._computed = self._map.of_matrix(features.get_feature_matrix())
+        return after
 
 
 def features_of(matrix: Any) -> Features:
@@ -188,4 +316,4 @@ def features_of(matrix: Any) -> Features:
 def tensor_of(rows: Any) -> Any:
     """Return rows as a tensor: a tensor, or an object with a method get_tensor."""
     get = getattr(rows, "get_tensor", None)
-    return torch.as_tensor(rows if get is None else get(slice(None)))
+    return torch.as_tensor(dense(rows) if get is None else get(slice(None)))

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._errors import RequestError
+
 Array = npt.NDArray[Any]
 
 #: The version of the protocol.
@@ -32,7 +34,10 @@ def encode(number: int, kind: str, body: object, arrays: Sequence[Array] = ()) -
         flat = np.ascontiguousarray(array, dtype=_TYPES[name]).reshape(-1)
         shapes.append({"type": name, "shape": list(array.shape)})
         pieces.append(memoryview(flat.view(np.uint8)))
-    header = json.dumps({"id": number, "kind": kind, "body": body, "arrays": shapes}, separators=(",", ":")).encode()
+    try:
+        header = json.dumps({"id": number, "kind": kind, "body": body, "arrays": shapes}, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise RequestError(f"an argument has a value that cannot be sent: {error}") from error
     return [memoryview(struct.pack("<I", len(header)) + header), *pieces]
 
 

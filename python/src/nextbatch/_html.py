@@ -1,10 +1,13 @@
-"""How a batch looks in a notebook: a small table and, if there is one, a map. There are no scripts."""
+"""How results look where they are printed, and in a notebook: a small table and, if there is one, a map. There are no scripts."""
 
 from __future__ import annotations
 
 import math
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -35,32 +38,80 @@ def number(value: float, within: float = 0.0) -> str:
     return text.rstrip("0").rstrip(".") if decimals and within <= 0 else text
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], more: str) -> str:
-    """Return a table of texts, of which the last column may be long, and a line below it."""
-    head = "".join(f'<th style="text-align:left">{escape(h)}</th>' for h in headers)
-    cells = ['<td style="text-align:left;vertical-align:top;white-space:nowrap">{}</td>'] * (len(headers) - 1)
-    cells.append('<td style="text-align:left;vertical-align:top">{}</td>')
-    body = "".join("<tr>" + "".join(c.format(escape(v)) for c, v in zip(cells, row, strict=True)) + "</tr>" for row in rows)
-    below = f"<p>{escape(more)}</p>" if more else ""
-    return f'<div><table style="max-width:60em;font-size:inherit"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>'
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of a result: a line, a table whose last column may be long, and a line below it."""
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    more: str = ""
+
+    def html(self, between: str = "") -> str:
+        """Return it as HTML, perhaps with something between the first line and the table."""
+        head = "".join(f'<th style="text-align:left">{escape(h)}</th>' for h in self.headers)
+        cells = ['<td style="text-align:left;vertical-align:top;white-space:nowrap">{}</td>'] * (len(self.headers) - 1)
+        cells.append('<td style="text-align:left;vertical-align:top">{}</td>')
+        body = "".join("<tr>" + "".join(c.format(escape(v)) for c, v in zip(cells, row, strict=True)) + "</tr>" for row in self.rows)
+        below = f"<p>{escape(self.more)}</p>" if self.more else ""
+        table = f'<div><table style="max-width:60em;font-size:inherit"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>'
+        return f"<div><p><b>{escape(self.title)}</b></p>{between}{table}</div>"
+
+    def text(self) -> str:
+        """Return it as text that is no wider than the screen: a long line ends with …, or goes on below if no header is above it."""
+        wide = max(40, shutil.get_terminal_size().columns - 1)
+        lines = [self.headers, *self.rows] if any(self.headers) else [*self.rows]
+        widths = [max(len(line[j]) for line in lines) for j in range(len(self.headers) - 1)]
+        written = ["  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1]]).rstrip() for line in lines]
+        if lines and lines[0] is not self.headers:
+            written = [textwrap.fill(one, wide, subsequent_indent=" " * (sum(widths) + 2 * len(widths))) for one in written]
+        else:
+            written = [one if len(one) <= wide else one[: wide - 1] + "…" for one in written]
+        return "\n".join([textwrap.fill(self.title, wide, break_on_hyphens=False), *written, *([self.more] if self.more else [])])
 
 
-def batch(picks: Any) -> str:
+Column = tuple[str, Callable[[int], str]]  # a header, and what to show of a row, by its number
+
+
+def column(header: str, values: Any) -> Column:
+    """Return a column of values as they are."""
+    return header, lambda i: str(values[i])
+
+
+def intervals(header: str, mean: Any, low: Any, high: Any) -> Column:
+    """Return a column of predictions with their intervals."""
+    return header, lambda i: with_interval(mean[i], low[i], high[i])
+
+
+def reasons(texts: Sequence[str]) -> Column:
+    """Return the column of the reasons, without predictions."""
+    return "reason", lambda i: without_prediction(texts[i])
+
+
+def some(count: int, title: str, columns: Sequence[Column]) -> Shown:
+    """Return the first of some rows as they are shown."""
+    shown = min(count, _SHOWN)
+    left = f"{count - shown} more: to_frame() has all" if count > shown else ""
+    return Shown(title, [header for header, _ in columns], [[cell(i) for _, cell in columns] for i in range(shown)], left)
+
+
+def rows_of(count: int) -> str:
+    """Return a number of rows in words."""
+    return f"{count} {'row' if count == 1 else 'rows'}"
+
+
+def batch(picks: Any) -> Shown:
+    """Return what is shown of a batch."""
+    columns = [column("pick", range(1, len(picks) + 1)), column("row", picks.ids), *(column(name, values) for name, values in picks._lab().items())]
+    if len(picks.predictions):
+        columns.append(intervals("prediction", picks.predictions, picks.low, picks.high))
+    columns.append(reasons(picks.reasons))
+    return some(len(picks), f"{rows_of(len(picks))} to label next, the most useful first, by {picks.method}", columns)
+
+
+def batch_html(picks: Any) -> str:
     """Return a batch as a map and a table below it."""
-    lab: dict[str, list[object]] = picks._lab()
-    headers, predicted = ["pick", "row", *lab], len(picks.predictions) > 0
-    rows = []
-    for i in range(min(len(picks), _SHOWN)):
-        row = [str(i + 1), str(picks.ids[i]), *(str(values[i]) for values in lab.values())]
-        if predicted:
-            row.append(_with_interval(picks.predictions[i], picks.low[i], picks.high[i]))
-        rows.append([*row, without_prediction(picks.reasons[i])])  # which has a column
-    headers += ["prediction", "reason"] if predicted else ["reason"]
-    left = len(picks) - len(rows)
-    more = f"{left} more: to_frame() has all" if left else ""
-    title = f"<p><b>{len(picks)} {'row' if len(picks) == 1 else 'rows'} to label next</b>, the most useful first, by {escape(picks.method)}</p>"
-    parts = (map_of(picks._places, len(rows)) if picks._places else "") + table(headers, rows, more)
-    return f"<div>{title}{parts}</div>"
+    return batch(picks).html(map_of(picks._places, min(len(picks), _SHOWN)) if picks._places else "")
 
 
 def without_prediction(reason: str) -> str:
@@ -68,7 +119,8 @@ def without_prediction(reason: str) -> str:
     return reason.split("; predicted ")[0]
 
 
-def _with_interval(value: float, low: float, high: float) -> str:
+def with_interval(value: float, low: float, high: float) -> str:
+    """Return a prediction with its interval, if it has one."""
     if math.isfinite(low) and math.isfinite(high):
         width = high - low
         return f"{number(value, width)} ({number(low, width)} to {number(high, width)})"

@@ -70,8 +70,8 @@ def pack(name: str, predictions: Sequence[Floats], arrays: list[Array]) -> dict[
 
 
 def candidates_of(answer: Sequence[dict[str, Any]] | None) -> list[dict[str, Any]]:
-    """Return the candidates of a blend, each with all its entries."""
-    return [{"left": "", "notes": [], **candidate} for candidate in answer or []]
+    """Return the candidates of a blend, each with all its entries; one that was left out has no error."""
+    return [{"left": "", "notes": [], **candidate, **({"error": None} if candidate.get("left") else {})} for candidate in answer or []]
 
 
 def inputs_of(data: Any, name: str, without: Sequence[str], like: Any = None) -> Any:
@@ -84,7 +84,8 @@ def inputs_of(data: Any, name: str, without: Sequence[str], like: Any = None) ->
         return data[columns]
     if isinstance(data, Mapping):
         raise RequestError(f"learners take arrays and frames, but {name} is a dictionary of columns: make it a frame")
-    return _tables.matrix_of(data, name)
+    matrix = _tables.matrix_of(data, name)
+    return matrix[:, [j for j in range(matrix.shape[1]) if f"x{j}" not in without]]
 
 
 def take(inputs: Any, rows: Array) -> Any:

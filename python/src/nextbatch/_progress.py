@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
+from ._errors import RequestError
 from ._html import in_notebook
 
 
@@ -17,6 +18,8 @@ def reporter(progress: bool | Callable[[str, int, int], None]) -> Iterator[Calla
     if progress is False or progress is None:
         yield None
     elif progress is not True:
+        if not callable(progress):
+            raise RequestError(f"progress must be True, False or a function, not {progress!r}")
         yield progress
     else:
         bars: Any = _Notebook() if in_notebook() else _Terminal()

@@ -16,10 +16,11 @@ except ImportError as error:
     raise ImportError("nextbatch.Regressor needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
 from . import _learners, _tables, _worker
+from ._arguments import Censored, Learner, Missing, checked
 from ._errors import DataError, RequestError
 from ._progress import reporter
 from ._seed import drawn
-from ._select import ProgressArgument, add_labels, network, numbers_in, warn
+from ._select import ProgressArgument, add_labels, numbers_in, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,7 +63,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     learners : list of estimators, or of pairs of a name and an estimator, optional
         Your own candidates for the blend, as in `nextbatch.select`.
     categorical, keep : list of str
-        Columns of numbers that are categories, and columns to use even if they look like row numbers, as in
+        Columns of numbers that are categories, and columns to use even if they look like row numbers or equal `y`, as in
         `nextbatch.select`.
     missing : {"impute", "drop", "refuse"}, optional
         What to do about missing inputs, as in `nextbatch.select`. With ``"drop"``, rows with gaps are left out of
@@ -71,6 +72,10 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Another name of `random_state`.
     censored : {"limit", "drop"}, optional
         What to do about numbers such as ``"<0.5"`` in columns of text, as in `nextbatch.select`.
+    lod : float or dict, optional
+        The limit of detection of the labels, as in `nextbatch.select`.
+    range : str or pair, optional
+        What the labels can be, as in `nextbatch.select`. The model keeps it.
 
     Attributes
     ----------
@@ -80,7 +85,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         What was chosen and why, such as ``"0.71 gp, 0.29 extra-trees (RMSE out of fold: …)"``; if y has
         columns, a list with one for each.
     candidates_ : list of dict
-        What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold, ``left``, why it was left
+        What was tried: ``name``, ``weight`` in the blend, ``error`` out of fold (None where it was left out), ``left``, why it was left
         out, and ``notes``, what went wrong; empty for a network alone. If y has columns, a list with one
         such list for each.
     estimators_ : dict
@@ -119,13 +124,15 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         threads: int = 0,
         progress: ProgressArgument = False,
-        learner: str = "auto",
+        learner: Learner = "auto",
         learners: Sequence[Any] | None = None,
         categorical: Sequence[str] = (),
         keep: Sequence[str] = (),
-        missing: str | None = None,
+        missing: Missing | None = None,
         seed: int | None = None,
-        censored: str | None = None,
+        censored: Censored | None = None,
+        lod: Any = None,
+        range: Any = None,
     ) -> None:
         self.hidden = hidden
         self.activation = activation
@@ -143,6 +150,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.missing = missing
         self.seed = seed
         self.censored = censored
+        self.lod = lod
+        self.range = range
 
     def fit(self, X: Any, y: Any) -> Regressor:
         """Fit the model.
@@ -168,20 +177,24 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.n_features_in_, model.valid_rmse_.shape
         (1, (1,))
         """
-        texts = _tables.texts_among(y)
+        X, y = _tables.loaded(X), _tables.dense(y)
+        texts, y_name = _tables.texts_among(y), getattr(y, "name", None)
         X, y = self._checked(X, y if texts is None else self._numbers(X, y, texts))
         seed = drawn(self.seed, self.random_state)
+        given = checked(
+            hidden=self.hidden, activation=self.activation, epochs=self.epochs, ensemble=self.ensemble, keep=self.keep, learner=self.learner,
+            folds=self.folds, holdout=self.holdout, range=self.range, threads=self.threads,
+        )  # fmt: skip
         table = _tables.table_of(X, "X")
         names = table.names()
-        y_names = add_labels(table, y if texts is None else texts, [table])
+        y_names = add_labels(table, y if texts is None else texts, [table], y_name)
         sent: list[npt.NDArray[Any]] = []
         body = {
-            **network(self.hidden, self.activation, self.epochs, self.ensemble), **self._about(table), "table": table.pack(sent), "y": y_names,
-            "keep": list(self.keep) or table.matrix_names, "learner": self.learner, "folds": self.folds, "holdout": self.holdout,
-            "seed": seed, "threads": self.threads,
+            **given, **self._about(table), "table": table.pack(sent), "y": y_names, "ordered": _tables.orders([table]),
+            "keep": _tables.kept(given["keep"], [table]), "seed": seed,
         }  # fmt: skip
         with reporter(self.progress) as report:
-            own = self._fit_own(X, y, seed, report)
+            own = self._fit_own(X, y, {key: body[key] for key in ("table", "y", "keep")}, sent, seed, report)
             body["learners"] = [_learners.pack(one.name, [one.held], sent) for one in own]
             about, arrays = _worker.call("fit", body, sent, report)
         self._names, self._array = names, bool(table.matrix_names)
@@ -217,11 +230,11 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return labels that are text as numbers."""
         _tables.same_rows(X, y, "X")
         table = _tables.table_of(X, "X")
-        numbers = numbers_in(table, add_labels(table, texts, [table]), self.censored)
+        numbers = numbers_in(table, add_labels(table, texts, [table]), self.censored, self.lod)
         without = np.flatnonzero(np.isnan(numbers).any(axis=1))
         if len(without):
             rows = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
-            raise DataError(f"y has rows without a label, {rows} (from 0), where it is empty, such as 'n.d.', or dropped as censored; leave these rows out")
+            raise DataError(f"y has rows without a label, {rows} (from 0), where it is empty, 'n.d.' without lod, or dropped as censored; leave these rows out")
         return numbers if texts.ndim > 1 else numbers[:, 0]
 
     def _finite(self) -> bool | str:
@@ -230,13 +243,22 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _about(self, table: _tables.Table) -> dict[str, Any]:
         """Return how the columns of a table are read, as the worker takes it."""
-        return {"categorical": list(dict.fromkeys([*self.categorical, *table.categorical])), "missing": self.missing, "censored": self.censored}
+        given = checked(categorical=self.categorical, missing=self.missing, censored=self.censored, lod=self.lod)
+        return {**given, "categorical": list(dict.fromkeys([*given["categorical"], *table.categorical]))}
 
-    def _fit_own(self, X: Any, y: Floats, seed: int, report: _worker.Progress | None) -> list[_learners.Own]:
-        """Fit the user's own learners; with too few rows for any, the worker says so."""
+    def _fit_own(
+        self, X: Any, y: Floats, body: dict[str, Any], sent: list[npt.NDArray[Any]], seed: int, report: _worker.Progress | None
+    ) -> list[_learners.Own]:  # fmt: skip
+        """Fit the user's own learners, without what leaks the label; with too few rows for any, the worker says so."""
         if not self.learners or len(X) < _learners.FEWEST:
             return []
-        return _learners.cross_fit(self.learners, X, y.reshape(len(X), -1), seed, report)
+        self._leaks = _worker.call("leaks", body, sent)[0]["columns"]
+        return _learners.cross_fit(self.learners, self._own_inputs(X), y.reshape(len(X), -1), seed, report)
+
+    def _own_inputs(self, X: Any) -> Any:
+        """Return rows as the user's own learners take them."""
+        leaks = getattr(self, "_leaks", None)  # which pickles of an earlier version lack
+        return _learners.inputs_of(X, "X", leaks) if leaks else X
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False, return_interval: Literal[False] = False) -> Floats: ...
@@ -291,6 +313,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         check_is_fitted(self)
+        X = _tables.loaded(X)
         if _is_frame(X) and not self._array:
             X = validate_data(self, X, skip_check_array=True, reset=False)
         else:
@@ -300,8 +323,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         coverage = None if return_interval is True else float(return_interval) or None
         sent: list[npt.NDArray[Any]] = [np.frombuffer(self.model_, np.uint8)]
         body = {
-            **self._rows(X, sent), "std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, "threads": self.threads,
-            "learners": [_learners.pack(name, [_learners.predict(name, own, X)], sent) for name, own in self.estimators_.items()],
+            **self._rows(X, sent), "std": bool(return_std), "interval": bool(return_interval), "coverage": coverage, **checked(threads=self.threads),
+            "learners": [_learners.pack(name, [_learners.predict(name, own, self._own_inputs(X))], sent) for name, own in self.estimators_.items()],
         }  # fmt: skip
         about, arrays = _worker.call("predict", body, sent)
         warn(about["warnings"])

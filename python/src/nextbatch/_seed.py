@@ -21,6 +21,6 @@ def drawn(seed: int | None, random_state: Any) -> int:
     if isinstance(source, np.random.Generator):
         return int(source.integers(2**31))
     name = "random_state" if seed is None else "seed"
-    if isinstance(source, bool) or not isinstance(source, (int, np.integer)) or source < 0:
-        raise RequestError(f"{name} must be a whole number that is not negative, not {source!r}")
+    if isinstance(source, bool) or not isinstance(source, (int, np.integer)) or not 0 <= source < 2**64:
+        raise RequestError(f"{name} must be a whole number that is not negative, and less than 2**64, not {source!r}")
     return int(source)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _html, _learners, _tables, _worker
+from ._arguments import Censored, Learner, Missing, checked
 from ._batch import Batch, from_answer
 from ._errors import DataError, NextbatchWarning, RequestError
 from ._progress import reporter
@@ -33,11 +34,13 @@ def select(
     *,
     seed: int | None = None,
     weights: Sequence[float] | None = None,
+    range: Any = None,
     id: str | None = None,
     categorical: Sequence[str] = (),
     keep: Sequence[str] = (),
-    missing: str | None = None,
-    censored: str | None = None,
+    missing: Missing | None = None,
+    censored: Censored | None = None,
+    lod: Any = None,
     target: Any = None,
     cost: str | None = None,
     budget: float | None = None,
@@ -57,14 +60,14 @@ def select(
     must: Iterable[Any] = (),
     exclude: Iterable[Any] = (),
     random_column: str | None = None,
-    learner: str = "auto",
+    learner: Learner = "auto",
     learners: Sequence[Any] = (),
     hidden: Sequence[int] | None = None,
     activation: str | None = None,
     epochs: int | None = None,
     ensemble: int = 0,
     threads: int = 0,
-    max_memory: int | None = None,
+    max_memory: int | str | None = None,
     plot: bool | None = None,
     progress: ProgressArgument = False,
     random_state: Any = None,
@@ -78,7 +81,7 @@ def select(
     ----------
     labelled : array, tensor or DataFrame
         The labelled rows. An array, a sparse matrix or a PyTorch tensor has numbers; a frame of pandas or
-        polars, or a dictionary of columns, may also have columns of categories and dates, and columns of text
+        polars, a table of pyarrow, or a dictionary of columns, may also have columns of categories and dates, and columns of text
         are read as those of a file: as numbers, whether they are written ``"12.5"``, ``"12,5"`` or ``"12,5 °C"``,
         with marks of missing values such as ``"n.d."``, or else as categories. Without `pool`, it holds the
         candidates, too. For a start without labels give ``pool[:0]``, with ``[]`` as `y`.
@@ -97,19 +100,26 @@ def select(
         Of models and methods; 0 by default. The same seed gives the same batch.
     weights : list of float, optional
         How much each of several targets counts; 1 each by default.
+    range : str or pair, optional
+        What the labels can be, such as ``"0..100"`` or ``(0, 100)``, with None for no limit; for several targets
+        one for all, or a list. Predictions and intervals keep to it, and other labels are refused.
     id : str, optional
         The column that names the rows. Without it, the index of a pandas frame does, or else their
         number, from 0.
     categorical : list of str
         Columns of numbers that are categories. A column of dtype category always is.
     keep : list of str
-        Columns of a frame to use even if they look like row numbers.
+        Columns to use even if they look like row numbers, or as if they were measured together with the label:
+        those that have values only where there is one, or equal it.
     missing : {"impute", "drop", "refuse"}, optional
         What to do about missing inputs: replace them by the median and mark them, which is the
         default, drop their rows, or raise an exception.
     censored : {"limit", "drop"}, optional
         What to do about numbers of which only a limit is known, such as ``"<0.5"`` in a column of text: take the
         limit and mark them in an input of its own, which is the default, or make them missing. Labels get no mark.
+    lod : float or dict, optional
+        The limit of detection of the labels, for those such as ``"<LOD"`` or ``"n.d."``, which are refused without it; by target
+        in a dictionary.
     target : array, tensor or DataFrame, optional
         Rows of the distribution that the model will be used on, if that is not the one of the pool.
     cost, budget, cost_aware : str, float, bool
@@ -152,8 +162,8 @@ def select(
         command, which ``nextbatch select --help`` names: that of the paper.
     threads : int
         How many threads to use; 0 means all cores. The batch does not depend on it.
-    max_memory : int, optional
-        The most memory of the machine to use, in bytes; without it, what is available.
+    max_memory : int or str, optional
+        The most memory of the machine to use, in bytes or as ``"8GiB"``; without it, what is available.
     plot : bool, optional
         Compute what `Batch.plot` draws. None, the default, means only in a notebook, which shows it beside the picks.
     progress : bool or callable
@@ -189,6 +199,14 @@ def select(
     ['gp', 'extra-trees', 'boosting', 'network']
     """
     seed = _seed(seed, random_state)
+    given = checked(
+        range=range, learner=learner, hidden=hidden, activation=activation, epochs=epochs, ensemble=ensemble, weights=weights, random_column=random_column,
+        categorical=categorical, keep=keep, missing=missing, censored=censored, lod=lod, cost=cost, budget=budget, cost_aware=cost_aware, group=group,
+        per_group=per_group, group_input=group_input, min_per_group=min_per_group, at_most_groups=at_most_groups, same=same, runs=runs,
+        replicates=replicates, replicate_share=replicate_share, plate=plate, controls=controls,
+    )  # fmt: skip
+    labelled, y, pool, target = (_tables.loaded(data) for data in (labelled, y, pool, target))
+    id = checked(id=id).get("id")
     if pool is not None and _no_rows(labelled):
         labelled = _tables.dense(pool)[:0] if hasattr(pool, "__getitem__") else pool
     _tables.same_rows(labelled, y, "labelled")
@@ -205,27 +223,22 @@ def select(
     arrays: list[np.ndarray[Any, Any]] = []
     body = {
         **_common(n, method, seed, threads, max_memory, plot),
-        "pending": names(pending), "must": names(must), "exclude": names(exclude),
-        "learner": learner, **network(hidden, activation, epochs, ensemble),
-        "y": y_names, "weights": None if weights is None else [float(w) for w in weights], "id": id_name or "", "random_column": random_column or "",
-        "categorical": list(dict.fromkeys([*categorical, *(c for t in tables for c in t.categorical)])),
-        "keep": list(keep) or train.matrix_names, "missing": missing, "censored": censored,
-        "cost": cost or "", "budget": None if budget is None else float(budget), "cost_aware": bool(cost_aware),
-        "group": group or "", "per_group": per_group or 0, "group_input": bool(group_input),
-        "min_per_group": min_per_group or 0, "at_most_groups": at_most_groups or 0, "same": texts_of(same), "runs": runs or 0,
-        "replicates": replicates or 0, "replicate_share": replicate_share or 0, "plate": plate or "", "controls": texts_of(controls),
-        "target": None if aims is None else aims.pack(arrays),
+        **{which: names(rows) for which, rows in checked(pending=pending, must=must, exclude=exclude).items()},
+        **given, "y": y_names, "id": id_name or "", "ordered": _tables.orders(tables),
+        "categorical": list(dict.fromkeys([*given["categorical"], *(c for t in tables for c in t.categorical)])),
+        "keep": _tables.kept(given["keep"], tables), "target": None if aims is None else aims.pack(arrays),
     }  # fmt: skip
     if candidates is None:
         body["table"] = train.pack(arrays)
     else:
         body["train"], body["pool"] = train.pack(arrays), candidates.pack(arrays)
     source = labelled if pool is None else pool
-    ids = chosen.index if id is None else source[id]
+    ids = chosen.index if id is None else _tables.column_of(source, id)
     with reporter(progress) as report:
-        if learners:
-            not_inputs = [*y_names, id or "", cost or "", random_column or "", "" if group_input else group or ""]
-            body["learners"] = _own_learners(learners, labelled, numbers_in(train, y_names, censored), pool, not_inputs, seed, report, arrays)
+        if checked(learners=learners)["learners"]:
+            leaks = _worker.call("leaks", body, arrays)[0]["columns"]
+            not_inputs = [*y_names, *leaks, id or "", *(given[name] for name in ("cost", "random_column", "group") if name in given and not (name == "group" and group_input))]
+            body["learners"] = _own_learners(learners, labelled, numbers_in(train, y_names, censored, lod), pool, not_inputs, seed, report, arrays)
         return _ask("select", body, arrays, report, source, ids)
 
 
@@ -241,7 +254,7 @@ def select_features(
     must: Iterable[int] = (),
     exclude: Iterable[int] = (),
     threads: int = 0,
-    max_memory: int | None = None,
+    max_memory: int | str | None = None,
     plot: bool | None = None,
     progress: ProgressArgument = False,
     random_state: Any = None,
@@ -295,15 +308,10 @@ def select_features(
         arrays.append(none if data is None else _tables.matrix_of(data, name))
     body = {
         **_common(n, method, _seed(seed, random_state), threads, max_memory, plot),
-        "pending": _numbers(pending), "must": _numbers(must), "exclude": _numbers(exclude),
+        **{which: _numbers(rows) for which, rows in checked(pending=pending, must=must, exclude=exclude).items()},
     }  # fmt: skip
     with reporter(progress) as report:
         return _ask("select_features", body, arrays, report, pool, None)
-
-
-def texts_of(values: str | Sequence[str]) -> list[str]:
-    """Return names that are one text, separated by commas, or a list."""
-    return [v.strip() for v in values.split(",")] if isinstance(values, str) else [str(v) for v in values]
 
 
 def _seed(seed: int | None, random_state: Any) -> int:
@@ -317,23 +325,10 @@ def _no_rows(labelled: Any) -> bool:
     return is_list and len(labelled) == 0
 
 
-def network(hidden: Sequence[int] | None, activation: str | None, epochs: int | None, ensemble: int) -> dict[str, Any]:
-    """Return how to train, as the worker takes it: None means its default."""
-    if hidden is not None and not (np.ndim(hidden) == 1 and all(isinstance(w, (int, np.integer)) for w in hidden)):
-        raise RequestError(f"hidden must be a list with the width of each hidden layer, such as (512, 512), not {hidden!r}")
-    widths = None if hidden is None else [int(width) for width in hidden]
-    return {"hidden": widths, "activation": activation, "epochs": epochs, "ensemble": ensemble}
-
-
-def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool | None) -> dict[str, Any]:
+def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | str | None, plot: bool | None) -> dict[str, Any]:
     """Return the settings that both selections have."""
-    for name, value in (("n", n), ("threads", threads)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-            raise RequestError(f"{name} must be a whole number that is not negative, not {value!r}")
-    return {
-        "n": int(n), "method": method or "", "seed": seed, "threads": int(threads),
-        "max_memory": max_memory or 0, "plot": _html.in_notebook() if plot is None else bool(plot),
-    }  # fmt: skip
+    plot = _html.in_notebook() if plot is None else plot
+    return {"seed": seed, **checked(n=n, method=method, threads=threads, max_memory=max_memory, plot=plot)}
 
 
 def _ask(kind: str, body: dict[str, Any], arrays: list[Any], report: _worker.Progress | None, pool: Any, ids: Any) -> Batch:
@@ -356,9 +351,13 @@ def warn(messages: Iterable[str]) -> None:
         warnings.warn(message, NextbatchWarning, stacklevel=level)
 
 
-def add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
-    """Return the names of the columns with the labels, which are added unless y is names already."""
-    names = [y] if isinstance(y, str) else y
+def add_labels(train: Table, y: Any, tables: list[Table], named: Any = None) -> list[str]:
+    """Return the names of the columns with the labels, which are added unless y is names already.
+
+    Their name is that of y, or `named`.
+    """
+    is_name = isinstance(y, str) or isinstance(y, (int, np.integer)) and not train.matrix_names
+    names = [str(y)] if is_name else y
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         if train.matrix_names:
             raise RequestError(f"y={y!r} names a column, but labelled is an array: give the labels themselves")
@@ -369,17 +368,18 @@ def add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
     if y is None:
         raise RequestError("give y: the labels, or the name of their column")
     columns = _tables.label_columns(y, "y", train.rows)
-    own = [str(getattr(y, "name", None) or "y")] if len(columns) == 1 else [f"y{k}" for k in range(len(columns))]
+    named = getattr(y, "name", None) or named
+    own = [str(named or "y")] if len(columns) == 1 else [f"y{k}" for k in range(len(columns))]
     taken = {column for t in tables for column in t.names()}
     for k, name in enumerate(own):
-        while name in taken:
-            name = "_" + name
+        while name in taken:  # with an underscore before it, a column with the name of the label is not an input
+            name = "_" + name if named else name + "_"
         own[k] = name
         train.add({**columns[k], "name": name})
     return own
 
 
-def numbers_in(train: Table, names: list[str], censored: str | None) -> Floats:
+def numbers_in(train: Table, names: list[str], censored: str | None, lod: Any) -> Floats:
     """Return the labels in a table, with a column for each target. The worker reads those that are text."""
     columns = {c["name"]: c for c in train.columns}
     for name in names:
@@ -387,7 +387,7 @@ def numbers_in(train: Table, names: list[str], censored: str | None) -> Floats:
             raise DataError(f"{train.name}: the labels in {name!r} are not numbers")
     if any(columns[name]["kind"] == "cells" for name in names):
         arrays: list[Any] = []
-        _, numbers = _worker.call("labels", {"table": train.pack(arrays), "y": names, "censored": censored}, arrays)
+        _, numbers = _worker.call("labels", {"table": train.pack(arrays), "y": names, **checked(censored=censored, lod=lod)}, arrays)
         return np.column_stack(numbers)
     return np.column_stack([np.asarray(columns[name]["arrays"][0], np.float64) for name in names])
 

@@ -17,7 +17,7 @@ import numpy as np
 from . import _worker
 from ._errors import DataError, NextbatchError, RequestError, RowsError, ServiceError
 from ._tables import Table
-from ._transport import Body
+from ._transport import Body, columns_of
 from ._worker import Progress
 
 #: Seconds to wait before each repetition of a request whose answer was lost.
@@ -66,6 +66,13 @@ class Service:
                 return self._predict(report)
             case "history":
                 return self._history()
+            case "rows":
+                return columns_of(*self._rows("campaign_decode", {}))
+            case "export":
+                return self._rows("campaign_export", body)[0]
+            case "audit":
+                self._job("/audits", {}, "", report)
+                return self._send("GET", self._path("/audit"))["audit"]
         return self._change(verb, body, request)
 
     def _new(self, body: Body, request: str, table: Table | None) -> Body:
@@ -79,7 +86,7 @@ class Service:
 
     def _add(self, body: Body, request: str, table: Table | None) -> Body:
         about = self._status(None)
-        like = {"id": about.get("id_column", ""), "targets": about["targets"], "columns": about["columns"]}
+        like = {"id": about.get("id_column", ""), "targets": about["targets"], "columns": about["columns"], "settings": {"lod": about["settings"].get("lod", "")}}
         return self._upload(self._path("/rows"), {}, table, {**body, **like}, request)
 
     def _upload(self, path: str, query: dict[str, str], table: Table | None, how: Body, request: str) -> Body:
@@ -88,7 +95,8 @@ class Service:
         arrays: list[Any] = []
         about, files = _worker.call("campaign_encode", {"table": table.pack(arrays), **how}, arrays)
         answer: Body = self._send("POST", path, query={**query, "format": "parquet"}, data=files[0].tobytes(), key=request, bad=DataError)
-        return {**answer, "warnings": about["warnings"]}
+        of_server = [] if how.get("settings", {}).get("keep") else answer.get("warnings", [])  # it learns later what is kept
+        return {**answer, "warnings": about["warnings"] + of_server}
 
     def _status(self, stop: str | None) -> Body:
         if not self.name:
@@ -145,6 +153,13 @@ class Service:
             if len(page) < _PAGE:
                 return events
 
+    def _rows(self, verb: str, body: Body) -> tuple[Any, list[Any]]:
+        """Fetch all rows and give them to the worker, which knows how to read and to write them."""
+        about = self._status(None)
+        like = {"id": about.get("id_column", ""), **{key: about[key] for key in ("targets", "columns", "labels")}}
+        file = self._send("GET", self._path("/rows/export"), query={"format": "parquet"}, as_json=False)
+        return _worker.call(verb, {**like, **body}, [np.frombuffer(file, np.uint8)])
+
     def _path(self, rest: str = "") -> str:
         return "/v1/campaigns/" + urllib.parse.quote(self.name, safe="") + rest
 
@@ -192,9 +207,10 @@ class Service:
         data: bytes | None = None,
         key: str = "",
         bad: type[NextbatchError] = RequestError,
+        as_json: bool = True,
     ) -> Any:
         """Send a request, again if its answer is lost, and return the answer. A body that cannot be used is bad."""
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json"} if as_json else {}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         if key:
@@ -208,7 +224,8 @@ class Service:
         for wait in (*WAITS, None):
             try:
                 with self._opener.open(urllib.request.Request(address, data, headers, method=method), timeout=_TIMEOUT) as answer:
-                    return json.loads(answer.read())
+                    content = answer.read()
+                    return json.loads(content) if as_json else content
             except urllib.error.HTTPError as error:
                 with error:
                     problem = _problem(error)

@@ -13,8 +13,10 @@ try:
 except ImportError as error:
     raise ImportError("nextbatch.QueryStrategy needs scikit-activeml: pip install scikit-activeml") from error
 
+from ._arguments import Learner
 from ._seed import drawn
 from ._select import select
+from ._tables import dense
 
 
 class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
@@ -57,7 +59,7 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         hidden: Sequence[int] | None = None,
         activation: str | None = None,
         epochs: int | None = None,
-        learner: str = "auto",
+        learner: Learner = "auto",
         seed: int | None = None,
     ) -> None:
         super().__init__(missing_label=missing_label, random_state=random_state)
@@ -114,7 +116,7 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         (2, True)
         """
         X, y, candidates, batch_size, return_utilities = self._validate_data(
-            X, y, candidates, batch_size, return_utilities, reset=True
+            dense(X), dense(y), dense(candidates), batch_size, return_utilities, reset=True
         )
         seed = int(self.random_state_.randint(2**31)) if self.seed is None else drawn(self.seed, self.random_state)
         rows, numbers = self._transform_candidates(candidates, X, y)

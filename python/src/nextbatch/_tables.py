@@ -21,6 +21,7 @@ class Table:
     rows: int
     columns: list[dict[str, Any]] = field(default_factory=list)  # each with its arrays themselves
     categorical: list[str] = field(default_factory=list)  # columns that the frame declares as categories
+    ordered: dict[str, list[str]] = field(default_factory=dict)  # of these, those with an order: all categories, the lowest first
     matrix_names: list[str] = field(default_factory=list)  # of the columns of an array
     index: Any = None  # of a pandas frame, unless it only counts the rows
     named: bool = False  # whether the index is one name per row, and no two are the same
@@ -28,6 +29,13 @@ class Table:
     def names(self) -> list[str]:
         """Return the names of all columns."""
         return [name for c in self.columns for name in c.get("names", [c["name"]])]
+
+    def complete(self) -> set[str]:
+        """Return the names of the columns of an array that lack no value."""
+        if not self.matrix_names:
+            return set()
+        whole = ~np.isnan(self.columns[0]["arrays"][0]).any(axis=0)
+        return {name for name, full in zip(self.matrix_names, whole, strict=True) if full}
 
     def add(self, column: dict[str, Any]) -> None:
         """Add a column whose name must be new."""
@@ -60,9 +68,40 @@ def is_frame(data: object, module: str) -> bool:
     return loaded is not None and isinstance(data, loaded.DataFrame)
 
 
+def kept(keep: Sequence[str], tables: Sequence[Table]) -> list[str]:
+    """Return the columns to keep: of arrays also those without gaps, which are inputs even if they look like row numbers."""
+    complete = set.intersection(*(t.complete() for t in tables))
+    return list(dict.fromkeys([*keep, *(name for name in tables[0].matrix_names if name in complete)]))
+
+
+def is_series(data: object) -> bool:
+    """Whether the data are a Series of pandas, whose index names them."""
+    loaded_pandas = sys.modules.get("pandas")
+    return loaded_pandas is not None and isinstance(data, loaded_pandas.Series)
+
+
+def loaded(data: Any) -> Any:
+    """Return a lazy frame of polars as a frame, what is of pyarrow as of pandas, and anything else as it is."""
+    if type(data).__module__.partition(".")[0] == "pyarrow" and hasattr(data, "to_pandas"):
+        return data.to_pandas()
+    return data.collect() if type(data).__name__ == "LazyFrame" and hasattr(data, "collect") else data
+
+
 def dense(data: Any) -> Any:
-    """Return a sparse matrix of SciPy as an array, and anything else as it is."""
+    """Return a sparse matrix of SciPy as an array, one with a mask as one with gaps, and anything else as it is."""
+    if isinstance(data, np.ma.MaskedArray):
+        return _with_gaps(data)
     return data.toarray() if hasattr(data, "toarray") and hasattr(data, "nnz") else data
+
+
+def _with_gaps(array: np.ma.MaskedArray[Any, Any]) -> Array:
+    """Return an array with NaN, NaT or None in place of what a mask hides."""
+    mask, kind = np.ma.getmaskarray(array), array.dtype.kind
+    if not mask.any():
+        return array.data
+    values = array.data.astype(np.float64 if kind in "iu" else array.dtype if kind in "fmM" else object)
+    values[mask] = np.nan if kind in "iuf" else "NaT" if kind in "mM" else None
+    return values
 
 
 def same_rows(frame: Any, labels: Any, name: str) -> None:
@@ -78,6 +117,8 @@ def same_rows(frame: Any, labels: Any, name: str) -> None:
 
 def to_numpy(data: Any, name: str) -> Array:
     """Return an array or a tensor as an array of numbers, in float32 or float64."""
+    if isinstance(data, np.ma.MaskedArray) and data.dtype.kind == "b":
+        data = data.astype(np.float64)
     data = dense(data)
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(data, torch.Tensor):
@@ -98,7 +139,7 @@ def matrix_of(data: object, name: str) -> Array:
     """Return rows and columns of numbers."""
     if data is None:
         raise DataError(f"{name} is None, not rows and columns")
-    array = to_numpy(data, name)
+    array = to_numpy(loaded(data), name)
     if array.shape == (0,):
         return array.reshape(0, 0)
     if array.ndim != 2:
@@ -125,7 +166,7 @@ def label_columns(data: object, name: str, rows: int) -> list[dict[str, Any]]:
 def texts_among(labels: Any) -> Array | None:
     """Return labels as Python objects if some of them are texts, and None otherwise."""
     values = getattr(labels, "to_numpy", None)
-    data = values() if callable(values) else labels
+    data = values() if callable(values) else dense(labels)
     if not isinstance(data, (list, tuple)) and getattr(getattr(data, "dtype", None), "kind", "") not in ("O", "U", "T"):
         return None
     array = np.asarray(data, object)
@@ -134,6 +175,8 @@ def texts_among(labels: Any) -> Array | None:
 
 def _by_target(array: Array, name: str, rows: int) -> Array:
     """Return labels with a column for each target."""
+    if array.ndim == 0:
+        raise DataError(f"{name} is {array.item():g}, where one number per row is expected")
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise DataError(f"{name} has the shape {array.shape} where one number per row is expected, or a column for each target")
     if len(array) != rows:
@@ -149,15 +192,16 @@ def _without_none(labels: Any) -> Any:
     return np.array([np.nan if is_missing(v) else float(v) for v in array.flat], np.float64).reshape(array.shape)
 
 
-def table_of(data: object, name: str, id_column: str | None = None) -> Table:
+def table_of(data: Any, name: str, id_column: str | None = None) -> Table:
     """Return the columns of a frame, of a dictionary of columns, or of an array."""
-    data = dense(data)
+    data = loaded(data)
+    data = data if isinstance(data, np.ma.MaskedArray) else dense(data)  # some sparse matrices are dictionaries
     if is_frame(data, "pandas"):
         return _from_pandas(data, name, id_column)
     if is_frame(data, "polars"):
-        return _from_columns({c: data[c] for c in data.columns}, name, id_column)  # type: ignore[attr-defined, index]
+        return _from_columns([(c, data[c]) for c in data.columns], name, id_column)
     if isinstance(data, Mapping):
-        return _from_columns(data, name, id_column)
+        return _from_columns([*data.items()], name, id_column)
     if id_column is not None:
         raise RequestError(f"id={id_column!r} names a column, but {name} is an array, whose rows have numbers")
     array = matrix_of(data, name)
@@ -167,14 +211,16 @@ def table_of(data: object, name: str, id_column: str | None = None) -> Table:
     return table
 
 
+def column_of(data: Any, name: str) -> Any:
+    """Return the column of a frame, or of a dictionary, whose name reads so."""
+    return data[next(key for key in (data if isinstance(data, Mapping) else data.columns) if str(key) == name)]
+
+
 def _from_pandas(frame: Any, name: str, id_column: str | None) -> Table:
     pandas = sys.modules["pandas"]
     if isinstance(frame.columns, pandas.MultiIndex):
         raise DataError(f"{name} has several levels of column names; flatten them first")
-    duplicates = frame.columns[frame.columns.duplicated()]
-    if len(duplicates):
-        raise DataError(f"{name}: there are two columns {str(duplicates[0])!r}; rename one")
-    table = _from_columns({str(c): frame[c] for c in frame.columns}, name, id_column)
+    table = _from_columns([(c, frame.iloc[:, i]) for i, c in enumerate(frame.columns)], name, id_column)
     table.rows = len(frame)
     counts = isinstance(frame.index, pandas.RangeIndex) and frame.index.equals(pandas.RangeIndex(len(frame)))
     if not counts:
@@ -183,16 +229,25 @@ def _from_pandas(frame: Any, name: str, id_column: str | None) -> Table:
     return table
 
 
-def _from_columns(columns: Mapping[str, Any], name: str, id_column: str | None) -> Table:
+def _from_columns(columns: Sequence[tuple[Any, Any]], name: str, id_column: str | None) -> Table:
+    """Return columns as a table, where their names are text, as in a file."""
     if not columns:
         raise DataError(f"{name} has no columns")
-    table = Table(name, len(next(iter(columns.values()))))
-    for key, values in columns.items():
+    for key, values in columns:
+        if isinstance(values, str) or not hasattr(values, "__len__") or np.ndim(values) == 0:
+            raise DataError(f"{name}: column {str(key)!r} is {values!r}, not a list of values")
+    table = Table(name, len(columns[0][1]))
+    keys: dict[str, Any] = {}
+    for own, values in columns:
+        key = str(own)
+        if key in keys:
+            two = f"two columns {key!r}" if keys[key] == own else f"columns {keys[key]!r} and {own!r}, whose names are the same text"
+            raise DataError(f"{name}: there are {two}; rename one")
+        keys[key] = own
         if len(values) != table.rows:
             raise DataError(f"{name}: column {key!r} has {len(values)} rows where others have {table.rows}")
         where = f"{name}: column {key!r}"
-        column = text_column(key, values) if key == id_column else _column(key, values, where, table)
-        table.columns.append(column)
+        table.columns.append(text_column(key, values) if key == id_column else _column(key, dense(values), where, table))
     return table
 
 
@@ -201,15 +256,50 @@ def _column(key: str, values: Any, where: str, table: Table) -> dict[str, Any]:
     kind = str(getattr(values, "dtype", "")).lower()
     if kind.startswith(("category", "categorical", "enum")):
         table.categorical.append(key)
-        return _words(key, listed(values), where)
+        return _categories(key, values, where, table)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "m":
+        return {"name": key, "kind": "numeric", "arrays": [values / np.timedelta64(1, "s")]}
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        values = values.astype("M8[us]")  # of which Python has objects
     if kind.startswith(("duration", "timedelta")):
         seconds = [np.nan if is_missing(v) else v.total_seconds() for v in listed(values)]
         return {"name": key, "kind": "numeric", "arrays": [np.array(seconds, np.float64)]}
     if kind in ("bool", "boolean"):
         return _words(key, [None if is_missing(v) else str(bool(v)) for v in listed(values)], where)
-    if kind.startswith(("int", "uint", "float", "decimal", "double")):
+    if kind.startswith(("int", "uint", "float", "decimal", "double")) and not kind.startswith("interval"):
         return {"name": key, "kind": "numeric", "arrays": [_numbers(values)]}
     return _from_objects(key, listed(values), where)
+
+
+def _categories(key: str, values: Any, where: str, table: Table) -> dict[str, Any]:
+    """Return a column of dtype category: each category, whatever it is, by its text."""
+    about = getattr(values, "cat", values)
+    if not hasattr(about, "categories"):  # of polars, which has texts
+        return _words(key, listed(values), where)
+    codes = np.asarray(about.codes, np.int32)
+    levels = [str(v) for v in _plain_dates(about.categories.tolist())]
+    if len(set(levels)) < len(levels):
+        twice = next(v for v in levels if levels.count(v) > 1)
+        raise DataError(f"{where} has two categories that read {twice!r}; rename one")
+    if about.ordered:
+        table.ordered[key] = levels
+    used = np.unique(codes[codes >= 0])
+    places = np.full(len(levels) + 1, -1, np.int32)  # the last for -1, which is a gap
+    places[used] = np.arange(len(used))
+    return {"name": key, "kind": "categorical", "levels": [levels[i] for i in used], "arrays": [places[codes]]}
+
+
+def orders(tables: Sequence[Table]) -> dict[str, list[str]]:
+    """Return the columns of categories with an order, which all tables share."""
+    merged: dict[str, list[str]] = {}
+    for table in tables:
+        for name, levels in table.ordered.items():
+            longer, shorter = sorted((merged.get(name, levels), levels), key=len, reverse=True)
+            if [v for v in longer if v in shorter] != shorter:
+                raise DataError(f"{table.name}: column {name!r} has categories in the order {' < '.join(levels)}, but elsewhere in the order "
+                                f"{' < '.join(merged[name])}; give both the same categories")  # fmt: skip
+            merged[name] = longer
+    return merged
 
 
 def listed(values: Any) -> list[Any]:
@@ -238,7 +328,7 @@ def _numbers(values: Any) -> Array:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
@@ -287,7 +377,10 @@ def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
 
 
 def _neither(where: str, row: int, value: Any) -> DataError:
-    return DataError(f"{where} is neither numbers nor words: row {row} (from 0) is a {type(value).__name__}, {value!r}")
+    return DataError(
+        f"{where} is neither numbers nor words: row {row} (from 0) is a {type(value).__name__}, {value!r}; where each value is a category, "
+        "make the column one of dtype category"
+    )
 
 
 def text_column(key: str, values: Any) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def select(
     must: Iterable[int] = (),
     exclude: Iterable[int] = (),
     threads: int = 0,
-    max_memory: int | None = None,
+    max_memory: int | str | None = None,
     progress: ProgressArgument = False,
     random_state: Any = None,
 ) -> Batch:
@@ -161,7 +161,7 @@ def pooled(rows: Any) -> Array:
     >>> nextbatch.atoms.pooled([[1.0, 5.0], [3.0, 5.0]]).tolist()
     [2.0, 5.0, 1.0, 0.0]
     """
-    matrix = np.asarray(rows, np.float64)
+    matrix = np.asarray(_tables.dense(rows), np.float64)
     return np.concatenate([matrix.mean(axis=0), matrix.std(axis=0)])
 
 

@@ -13,7 +13,9 @@ except ImportError as error:
     raise ImportError("nextbatch.compat needs PyTorch: pip install torch") from error
 
 from ._batch import Batch
-from ._compat_features import Features, FeaturesTransform, IdentityFeatureMap, TensorFeatureData, tensor_of
+from ._compat_features import (
+    Features, FeaturesTransform, IdentityFeatureMap, LinearFeatureMap, SequentialFeatureMap, TensorFeatureData, tensor_of,
+)  # fmt: skip
 from ._errors import RequestError
 from ._select import select_features
 from .torch import features
@@ -26,12 +28,14 @@ __all__ = [
     "IdentityFeatureMap",
     "KmeansppSelectionMethod",
     "LargestClusterMaxDistSelectionMethod",
+    "LinearFeatureMap",
     "MaxDetFeatureSpaceSelectionMethod",
     "MaxDetSelectionMethod",
     "MaxDiagSelectionMethod",
     "MaxDistSelectionMethod",
     "RandomSelectionMethod",
     "SelectionMethod",
+    "SequentialFeatureMap",
     "TensorFeatureData",
     "select_batch",
 ]
@@ -72,7 +76,7 @@ def select_batch(
     y_train : tensor or None
         Not used.
     base_kernel : {"ll", "grad", "linear"}
-        The kernel. The others do not depend on a trained network: use `nextbatch.select`.
+        The kernel. As there, ``grad`` is the gradient with respect to the parameters as they are in the network. The others do not depend on a trained network: use `nextbatch.select`.
     kernel_transforms : list of (str, list)
         The transformations: ``("rp", [512])``, ``("train", [sigma, None])``, ``("scale", [])``,
         ``("ens", [])``, ``("acs-rf", [512, sigma, None])``, ``("acs-grad", [sigma, None])``.
@@ -303,6 +307,6 @@ def _features(
     elif names.index("ens") > 0:
         raise RequestError("ens has to come first, or right after the sketch of gradients: nextbatch.select knows other orders")
     parts = [
-        features(model, rows, kernel, sketch, seed=int(config.get("seed", 0)) + i, block=block) for i, model in enumerate(models)
+        features(model, rows, "gradient" if kernel == "grad" else "ll", sketch, seed=int(config.get("seed", 0)) + i, block=block) for i, model in enumerate(models)
     ]
     return np.concatenate(parts, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,21 @@ except ImportError as error:
     raise ImportError("nextbatch.torch needs PyTorch 2.0 or newer: pip install torch") from error
 
 from ._errors import RequestError
+from ._tables import dense
 
 __all__ = ["features"]
 
+#: What features are gradients with respect to.
+Kernel = Literal["ll", "gradient"]
+
+_ADVICE = {"grad": ", which the command line has for networks in the paper's parametrization; 'gradient' takes the parameters as they are"}
 _CACHED = 1 << 26  # numbers of random matrices that are kept from one block of rows to the next
 
 
 def features(
     model: Any,
     rows: Any,
-    kernel: str = "ll",
+    kernel: Kernel = "ll",
     sketch: int | None = 512,
     *,
     seed: int = 0,
@@ -34,8 +39,9 @@ def features(
     """Return features whose inner products are a kernel of a trained module.
 
     The features of a row are the gradient of the module's output with respect to its parameters
-    (``"grad"``), or to those of its last layer (``"ll"``). Two rows are similar if a step of training
-    on one changes the prediction for the other.
+    (``"gradient"``), or to those of its last layer (``"ll"``), as they are in the module. Two rows are similar if a step of
+    training on one changes the prediction for the other. The kernel ``grad`` of the command line is that of
+    a network in the paper's parametrization, in which weights of d inputs count with a factor σ_w/√d and biases with σ_b.
 
     Parameters
     ----------
@@ -44,7 +50,7 @@ def features(
         evaluation mode.
     rows : tensor or array
         The rows; their first dimension counts them.
-    kernel : {"ll", "grad"}
+    kernel : {"ll", "gradient"}
         Which parameters.
     sketch : int or None
         The number of features after a random projection. If there are no more than that to begin
@@ -73,18 +79,18 @@ def features(
     >>> import nextbatch
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.SiLU(), torch.nn.Linear(8, 1))
     >>> labelled, pool = torch.randn(20, 3), torch.randn(100, 3)
-    >>> train, candidates = (nextbatch.torch.features(model, x, "grad", 64) for x in (labelled, pool))
+    >>> train, candidates = (nextbatch.torch.features(model, x, "gradient", 64) for x in (labelled, pool))
     >>> len(nextbatch.select_features(train, candidates, 5))
     5
     """
-    if kernel not in ("ll", "grad"):
-        raise RequestError(f"kernel must be 'll' or 'grad', not {kernel!r}; the other kernels do not need a network")
+    if kernel not in ("ll", "gradient"):
+        raise RequestError(f"kernel must be 'll' or 'gradient', not {kernel!r}" + _ADVICE.get(kernel, "; the other kernels do not need a network"))
     if sketch is not None and sketch < 1:
         raise RequestError(f"sketch must be at least 1, or None, not {sketch}")
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
         raise RequestError("the module has no parameters that require a gradient")
-    rows = torch.as_tensor(rows).to(parameters[0].device, parameters[0].dtype)
+    rows = torch.as_tensor(dense(rows)).to(parameters[0].device, parameters[0].dtype)
     training = model.training
     model.eval()
     try:

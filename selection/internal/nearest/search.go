@@ -45,7 +45,8 @@ type Search[T matrix.Float] struct {
 // shortener makes it faster; it may be nil.
 func New[T matrix.Float](env Env, rows matrix.Dense[T], norms []T, short *Shortener[T]) *Search[T] {
 	n := rows.Rows
-	f := &Search[T]{Env: env, Dist: matrix.Alloc[T](n), Label: make([]int32, n), rows: rows, norms: norms, fresh: matrix.Alloc[T](n)}
+	f := &Search[T]{Env: env, Dist: matrix.Alloc[T](n), Label: make([]int32, n), rows: rows, norms: norms,
+		fresh: matrix.Alloc[T](n)}
 	for i := range f.Dist {
 		f.Dist[i] = T(math.Inf(1))
 	}

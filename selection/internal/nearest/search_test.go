@@ -34,7 +34,8 @@ func mustEqual[T matrix.Float](t *testing.T, name string, got, want *Search[T]) 
 	t.Helper()
 	for i := range want.Dist {
 		if got.Dist[i] != want.Dist[i] || got.Label[i] != want.Label[i] {
-			t.Fatalf("%s: row %d is %v from %d, want %v from %d", name, i, got.Dist[i], got.Label[i], want.Dist[i], want.Label[i])
+			t.Fatalf("%s: row %d is %v from %d, want %v from %d", name, i, got.Dist[i], got.Label[i],
+				want.Dist[i], want.Label[i])
 		}
 	}
 }

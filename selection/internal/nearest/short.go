@@ -82,7 +82,8 @@ func NewShortener[T matrix.Float](env Env, rows matrix.Dense[T], largest T, sing
 	}
 	d := float64(rows.Cols)
 	u, smallest := roundingOf[T]()
-	h := &Shortener[T]{Env: env, scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest, fine: middleCols}
+	h := &Shortener[T]{Env: env, scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u,
+		underflow: d * smallest, fine: middleCols}
 	if d >= 2*fineCols {
 		h.fine = fineCols
 	}
@@ -195,7 +196,8 @@ func normalise(v []float64) {
 func (h *Shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
 	if same, ok := any(dst).(matrix.Dense[T]); ok {
 		backward(rows.Rows, stretch, func(from, to int) {
-			linalg.Gemm(h.Team, same.Slice(from, to), h.factor(), rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+			linalg.Gemm(h.Team, same.Slice(from, to), h.factor(), rows.Slice(from, to), linalg.NoTrans,
+				h.directions, linalg.NoTrans, 0)
 		})
 		return
 	}
@@ -240,7 +242,8 @@ func (h *Shortener[T]) reads(rows matrix.Dense[T], count int) float64 {
 }
 
 // readsOf is reads for one row, which may be one of the selected ones.
-func (h *Shortener[T]) readsOf(row []T, selected matrix.Dense[T], short []float32, shortSelected matrix.Dense[float32]) int {
+func (h *Shortener[T]) readsOf(row []T, selected matrix.Dense[T], short []float32,
+	shortSelected matrix.Dense[float32]) int {
 	dist, low := make([]T, selected.Rows), make([]float32, selected.Rows)
 	simd.For[T]().SqDistRows(dist, row, selected.Data, selected.Stride)
 	nearest := T(math.Inf(1))

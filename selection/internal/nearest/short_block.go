@@ -65,7 +65,8 @@ type shortBlockOf[T matrix.Float] struct {
 	scratch  sync.Pool // of *settleScratch
 }
 
-func newShortBlock[T matrix.Float](f *shortSearch[T], centres matrix.Dense[T], short matrix.Dense[float32], first int) *shortBlockOf[T] {
+func newShortBlock[T matrix.Float](f *shortSearch[T], centres matrix.Dense[T], short matrix.Dense[float32],
+	first int) *shortBlockOf[T] {
 	b := &shortBlockOf[T]{shortSearch: f, centres: centres, short: short, first: first}
 	leading := matrix.New[float32](short.Rows, productCols+1)
 	for i := range short.Rows {
@@ -122,7 +123,8 @@ type settleScratch struct {
 type pair struct{ row, centre int32 }
 
 func newSettleScratch(centres int) *settleScratch {
-	s := &settleScratch{rows: matrix.New[float32](productRows, productCols+1), products: matrix.New[float32](productRows, centres)}
+	s := &settleScratch{rows: matrix.New[float32](productRows, productCols+1),
+		products: matrix.New[float32](productRows, centres)}
 	for i := range productRows {
 		s.rows.Row(i)[productCols] = 1
 	}

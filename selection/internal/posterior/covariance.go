@@ -99,7 +99,8 @@ func (s *Covariance) ObservePrecisely(rows matrix.Dense[float64]) bool {
 		return false
 	}
 	root, sigma := matrix.New[float64](s.Dim, s.Dim), double.Number{Hi: s.Sigma2}.Root()
-	m.Inverse(s.team, func(i, j int, x double.Number) { root.Row(i)[j] = x.Over(double.Number{Hi: 1}.Over(sigma)).Value() })
+	m.Inverse(s.team,
+		func(i, j int, x double.Number) { root.Row(i)[j] = x.Over(double.Number{Hi: 1}.Over(sigma)).Value() })
 	s.Root = root
 	return true
 }
@@ -175,7 +176,10 @@ func (s *Covariance) applyChanges(dst, x []float64) {
 		columns = columnPiece
 	}
 	s.dots = slices.Grow(s.dots[:0], len(s.sign))[:len(s.sign)]
-	s.team.OverPieces(len(s.sign), manyChanges, func(_, from, to int) { set.DotRows(s.dots[from:to], x, s.changed(from, to), s.Dim) })
+	s.team.OverPieces(len(s.sign), manyChanges, func(_, from, to int) {
+		set.DotRows(s.dots[from:to], x,
+			s.changed(from, to), s.Dim)
+	})
 	s.team.OverPieces(s.Dim, columns, func(_, from, to int) {
 		for i, dot := range s.dots {
 			set.Axpy(dst[from:to], s.changed(i, i+1)[from:to], s.sign[i]*dot)

@@ -12,8 +12,8 @@ package space
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // sumBlock is the number of rows of a block.

@@ -38,7 +38,8 @@ func TestSumsOverShards(t *testing.T) {
 		}
 	}
 	sums := func(u []float64, r float64, from, to int) float64 {
-		directions, err := newMemoryRows(s, &set[float64]{rows: pool.Slice(from, to), diag: s.pool.diag[from:to]}, nil).Directions()
+		directions, err := newMemoryRows(s, &set[float64]{rows: pool.Slice(from, to),
+			diag: s.pool.diag[from:to]}, nil).Directions()
 		must(t, err)
 		return directions.Sums(u, r)
 	}

@@ -3,9 +3,9 @@ package space
 import (
 	"slices"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // centres are Centres of the pool and, if that is another set of rows, of the target.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/posterior"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // placeOn puts the rows on a device, where it has a search for the method; otherwise it
@@ -19,7 +19,9 @@ func (s *space[T]) placeOn(d place.Device, rows *memoryRows[T]) {
 	case s.kernel != nil:
 		s.note = fmt.Sprintf("the selection ran on the CPU, not on %s: the kernel has no explicit features", d.Name())
 	case s.pool.single.Rows > 0:
-		s.note = fmt.Sprintf("the selection ran on the CPU, not on %s: the features are in a file, in float32, and %s computes in float64", d.Name(), s.Method)
+		s.note = fmt.Sprintf(
+			"the selection ran on the CPU, not on %s: the features are in a file, in float32, and %s computes in float64",
+			d.Name(), s.Method)
 	case s.OnDevice:
 		s.device = d.Name()
 		s.rows = &deviceRows[T]{memoryRows: rows, device: d, on: copyTo(d, s)}
@@ -30,7 +32,8 @@ func (s *space[T]) placeOn(d place.Device, rows *memoryRows[T]) {
 
 // copyTo copies the rows of a pool to a device, unless they are there.
 func copyTo[T matrix.Float](d place.Device, s *space[T]) place.DeviceRows[T] {
-	pool := place.DevicePool[T]{Rows: s.pool.rows, Placed: s.pool.placed, Weights: s.weights, Price: s.price, Largest: s.largestNorm(),
+	pool := place.DevicePool[T]{Rows: s.pool.rows, Placed: s.pool.placed, Weights: s.weights, Price: s.price,
+		Largest: s.largestNorm(),
 		Centres: s.Batch + s.Pending + s.TrainSize()}
 	var rows any
 	switch pool := any(pool).(type) {

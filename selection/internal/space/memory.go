@@ -14,7 +14,8 @@ type memoryRows[T matrix.Float] struct {
 }
 
 func newMemoryRows[T matrix.Float](s *space[T], of *set[T], weights []float64) *memoryRows[T] {
-	return &memoryRows[T]{space: s, of: of, weights: weights, open: make([]bool, of.rows.Rows), selected: make([]bool, of.rows.Rows)}
+	return &memoryRows[T]{space: s, of: of, weights: weights, open: make([]bool, of.rows.Rows),
+		selected: make([]bool, of.rows.Rows)}
 }
 
 func (m *memoryRows[T]) Mark(row int, open, selected bool) {

@@ -7,10 +7,10 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 type memoryDirections[T matrix.Float] struct {
@@ -27,7 +27,8 @@ func (m *memoryRows[T]) Directions() (Directions, error) {
 		return nil, &place.MethodError{Method: "frankwolfe", Reason: "it needs features, but the kernel has no explicit ones"}
 	}
 	pool := inFloat64(m.space, m.of)
-	return &memoryDirections[T]{memoryRows: m, pool: pool, c: matrix.Alloc[float64](pool.Rows), scores: matrix.Alloc[float64](pool.Rows),
+	return &memoryDirections[T]{memoryRows: m, pool: pool, c: matrix.Alloc[float64](pool.Rows),
+		scores: matrix.Alloc[float64](pool.Rows),
 		bounds: newFrankWolfeBounds(m.space, pool)}, nil
 }
 

@@ -58,7 +58,8 @@ func newFrankWolfeBounds[T matrix.Float](s *space[T], pool *rowsInFloat64) *fran
 		return nil
 	}
 	n := pool.Rows
-	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
+	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n),
+		tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
 		miss: matrix.Alloc[float64](n), when: make([]int32, n), nextPause: pauseSteps}
 }
 

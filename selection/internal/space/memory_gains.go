@@ -34,7 +34,10 @@ func (f *memoryNearest[T]) Gains(sums []float64, rows matrix.Dense[T], diag []T)
 
 func (f *memoryNearest[T]) gainsInBoxes(rows matrix.Dense[T]) matrix.Dense[float64] {
 	if f.boxes == nil {
-		eachBlock(f.of.rows.Rows, func(from, to int) { f.boxes = append(f.boxes, nearest.NewBoxes(f.of.rows.Slice(from, to))) })
+		eachBlock(f.of.rows.Rows, func(from, to int) {
+			f.boxes = append(f.boxes,
+				nearest.NewBoxes(f.of.rows.Slice(from, to)))
+		})
 	}
 	places := make([][][]float64, rows.Rows)
 	for c := range places {

@@ -21,7 +21,8 @@ func (m *memoryRows[T]) KernelDirections() (kernelDirectionSearch, error) {
 		return nil, err
 	}
 	n := len(rows.of.diag)
-	f := &memoryKernelDirections{memoryRows: rows, c: matrix.Alloc[float64](n), u: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
+	f := &memoryKernelDirections{memoryRows: rows, c: matrix.Alloc[float64](n), u: matrix.Alloc[float64](n),
+		v:      matrix.Alloc[float64](n),
 		scores: matrix.Alloc[float64](n)}
 	for i, v := range rows.of.diag {
 		f.c[i] = math.Sqrt(v)

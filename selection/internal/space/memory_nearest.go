@@ -7,11 +7,11 @@ package space
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/nearest"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 type memoryNearest[T matrix.Float] struct {
@@ -51,7 +51,10 @@ func (s *space[T]) newShortener() *nearest.Shortener[T] {
 func (f *memoryNearest[T]) Add(centres matrix.Dense[T], diag []T, first int) error {
 	if f.space.kernel == nil {
 		f.search.Add(centres, first)
-	} else if err := f.eachKernelRow(centres, diag, func(i int, dist []T) { f.search.Lower(dist, int32(first+i)) }); err != nil {
+	} else if err := f.eachKernelRow(centres, diag, func(i int,
+		dist []T) {
+		f.search.Lower(dist, int32(first+i))
+	}); err != nil {
 		return err
 	}
 	if f.lists {

@@ -5,10 +5,10 @@ package space
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/double"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 type memoryPivots struct {

@@ -6,10 +6,10 @@ import (
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // BAIT's c and v of rows in memory. They need not follow each step at once:
@@ -35,7 +35,8 @@ func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 	}
 	pool := inFloat64(m.space, m.of)
 	n := pool.Rows
-	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
+	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n),
+		v:      matrix.Alloc[float64](n),
 		scores: matrix.Alloc[float64](n), done: make([]int32, n)}
 	if m.price == nil {
 		f.bounds = newBAITBounds(m.space, n, pool.Cols)
@@ -140,7 +141,8 @@ func (f *memoryTotals[T]) catchUpRows(first int, rows matrix.Dense[float64]) {
 	dots := f.dots.Get().(*[2 * cachedRows]float64)
 	defer f.dots.Put(dots)
 	for from := 0; from < rows.Rows; from += togetherRows {
-		f.catchUpTogether(first+from, rows.Slice(from, min(from+togetherRows, rows.Rows)), dots[:togetherRows], dots[togetherRows:])
+		f.catchUpTogether(first+from, rows.Slice(from, min(from+togetherRows, rows.Rows)),
+			dots[:togetherRows], dots[togetherRows:])
 	}
 }
 
@@ -230,7 +232,8 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 
 // addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
 // these are 1, and without A it is the identity.
-func addMoments[T matrix.Float](s *space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64]) {
+func addMoments[T matrix.Float](s *space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64,
+	a matrix.Dense[float64]) {
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	eachMoments(s, rows, weights, a, func(_ int, _, moments matrix.Dense[float64]) {
 		simd.For[float64]().Axpy(m.Data, moments.Data, 1)
@@ -239,7 +242,8 @@ func addMoments[T matrix.Float](s *space[T], m matrix.Dense[float64], rows *rows
 
 // eachMoments visits the blocks of rows in order, with their moments, which are valid until
 // the next visit.
-func eachMoments[T matrix.Float](s *space[T], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64], visit func(from int, part, moments matrix.Dense[float64])) {
+func eachMoments[T matrix.Float](s *space[T], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64],
+	visit func(from int, part, moments matrix.Dense[float64])) {
 	moments := matrix.New[float64](rows.Cols, rows.Cols)
 	rows.convertBlocksInOrder(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		if weights == nil && a.Rows == 0 {
@@ -253,7 +257,8 @@ func eachMoments[T matrix.Float](s *space[T], rows *rowsInFloat64, weights []flo
 }
 
 // addBlockMoments is addMoments for the rows of a block, whose weights begin at first.
-func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64, first int, a matrix.Dense[float64]) {
+func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64, first int,
+	a matrix.Dense[float64]) {
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), rows.Cols)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
 		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
@@ -273,7 +278,8 @@ func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights [
 }
 
 // addSquares adds Σ w_i·⟨φ_i, y⟩² to the total of each y: one read of the rows for all.
-func addSquares[T matrix.Float](s *space[T], totals []float64, rows *rowsInFloat64, weights []float64, ys matrix.Dense[float64]) {
+func addSquares[T matrix.Float](s *space[T], totals []float64, rows *rowsInFloat64, weights []float64,
+	ys matrix.Dense[float64]) {
 	set, squares := simd.For[float64](), matrix.New[float64](ys.Rows, min(sumBlock, rows.Rows))
 	sums := matrix.New[float64](ys.Rows, linalg.Pieces(rows.Rows, sumBlock)) // of the blocks
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)

@@ -27,7 +27,8 @@ func newFollower(t *testing.T, s *space[float64], selected matrix.Dense[float64]
 	t.Helper()
 	all, err := s.Totals(followedSigma2, followedSigma2)
 	must(t, err)
-	f := &follower{pool: all.(*totals[float64]).totalSearch.(*memoryTotals[float64]), base: s.Covariance(followedSigma2), cov: s.Covariance(followedSigma2)}
+	f := &follower{pool: all.(*totals[float64]).totalSearch.(*memoryTotals[float64]), base: s.Covariance(followedSigma2),
+		cov: s.Covariance(followedSigma2)}
 	if !f.base.ObserveAsRoot(selected) {
 		return nil
 	}
@@ -91,7 +92,8 @@ func TestBAITBoundsHold(t *testing.T) {
 	}
 }
 
-func mustHoldBounds(t *testing.T, name string, from Source[float64], rows, selected matrix.Dense[float64], before func(step int, pool *memoryTotals[float64])) {
+func mustHoldBounds(t *testing.T, name string, from Source[float64], rows, selected matrix.Dense[float64],
+	before func(step int, pool *memoryTotals[float64])) {
 	t.Helper()
 	f := newFollower(t, mustSpace(t, from), selected)
 	if f == nil {

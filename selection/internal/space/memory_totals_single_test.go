@@ -28,7 +28,8 @@ func TestSingleProduct(t *testing.T) {
 		got, phi := matrix.New[float64](rows.Rows, d), matrix.Converted[float64](rows)
 		p.psi(got, rows)
 		for i := range rows.Rows {
-			want, bytes := make([]float64, d), byteRows{width: d, k: make([]int8, d), step: make([]float64, 1), off: make([]float64, 1)}
+			want, bytes := make([]float64, d), byteRows{width: d, k: make([]int8, d), step: make([]float64, 1),
+				off: make([]float64, 1)}
 			for k := range d {
 				want[k] = simd.For[float64]().Dot(b.Row(k), phi.Row(i))
 			}

@@ -23,7 +23,8 @@ const (
 )
 
 // variances writes c and v of rows. bounds, unless nil, learn the ψ of all rows.
-func variances[T matrix.Float](space *space[T], root, inner matrix.Dense[float64], c, v []float64, rows *rowsInFloat64, bounds *baitBounds) {
+func variances[T matrix.Float](space *space[T], root, inner matrix.Dense[float64], c, v []float64,
+	rows *rowsInFloat64, bounds *baitBounds) {
 	toPsi, form := packUpper(transposed(root)), packUpper(halfOf(inner))
 	tally.Rows[float64](space.tally, rows.Rows, rows.Cols)
 	var rounding float64
@@ -45,7 +46,8 @@ func variances[T matrix.Float](space *space[T], root, inner matrix.Dense[float64
 }
 
 // eachPart visits all rows, a few at a time, on all threads, until the context is cancelled.
-func eachPart[T matrix.Float](space *space[T], rows *rowsInFloat64, visit func(s *varianceScratch, from int, phi matrix.Dense[float64])) {
+func eachPart[T matrix.Float](space *space[T], rows *rowsInFloat64,
+	visit func(s *varianceScratch, from int, phi matrix.Dense[float64])) {
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
 	rows.pass(space.Cancelled, func(first, end int) {
 		space.team.OverPieces(end-first, varianceRows, func(_, from, to int) {

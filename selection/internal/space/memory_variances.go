@@ -14,18 +14,19 @@ import (
 	"sync/atomic"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/posterior"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 type memoryVariances[T matrix.Float] struct {
 	*memoryRows[T]
-	pool     *rowsInFloat64
-	c        []float64  // posterior variance of each row, or an upper bound
-	steps    []float64  // the vectors w, one after the other: the covariance's own, not a copy, which would take room in the cache
+	pool *rowsInFloat64
+	c    []float64 // posterior variance of each row, or an upper bound
+	// the vectors w, one after the other: the covariance's own, not a copy, which would take room in the cache
+	steps    []float64
 	count    int        // of steps
 	done     []int32    // how many of them are in c
 	products sync.Pool  // of *[readPiece]float64
@@ -41,7 +42,8 @@ func (m *memoryRows[T]) Variances(float64) (Variances, error) {
 		return nil, &place.MethodError{Method: "maxdet", Reason: "it needs features, but the kernel has no explicit ones"}
 	}
 	pool := inFloat64(m.space, m.of)
-	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: slices.Clone(float64Norms(m.space, m.of, pool)), done: make([]int32, pool.Rows),
+	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: slices.Clone(float64Norms(m.space, m.of, pool)),
+		done: make([]int32, pool.Rows),
 		tops: make([]pieceTop, linalg.Pieces(pool.Rows, readPiece))}
 	f.products.New = func() any { return new([readPiece]float64) }
 	return f, nil

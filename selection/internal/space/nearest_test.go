@@ -4,19 +4,21 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // TestGoldenKMeansPP compares distances and probabilities after each of a given
 // sequence of selected rows.
 func TestGoldenKMeansPP(t *testing.T) {
-	for _, set := range []string{"gradsketch", "gradsketch_scaled", "gradsketch_post", "ll_scaled", "mixture24", "lowdim3"} {
+	for _, set := range []string{"gradsketch", "gradsketch_scaled", "gradsketch_post", "ll_scaled",
+		"mixture24", "lowdim3"} {
 		for _, mode := range []string{"p", "tp"} {
 			t.Run(set+"/"+mode, func(t *testing.T) {
 				folder := "sel/" + set + "/"
-				s := mustSpace(t, Source[float64]{Pool: golden.Matrix(t, folder+"F_pool.npy"), Train: golden.Matrix(t, folder+"F_train.npy"),
-					Use: Use{Batch: 1, TrainSelected: mode == "tp"}})
+				s := mustSpace(t, Source[float64]{Pool: golden.Matrix(t, folder+"F_pool.npy"),
+					Train: golden.Matrix(t, folder+"F_train.npy"),
+					Use:   Use{Batch: 1, TrainSelected: mode == "tp"}})
 				f := s.Nearest(place.SquaredDistance, false)
 				pool := f.(*centres[float64]).pool.(*memoryNearest[float64])
 				steps := golden.Ints(t, folder+"kmeanspp_sequence.npy")

@@ -3,9 +3,9 @@ package space
 import (
 	"context"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Source is where the rows of a problem come from, and what a method does with them. It has no

@@ -30,13 +30,15 @@ func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
 }
 
 // convertBlocks is pass for blocks of sumBlock rows, which it converts.
-func (w *rowsInFloat64) convertBlocks(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+func (w *rowsInFloat64) convertBlocks(stop func() bool, team *linalg.Team,
+	visit func(from int, rows matrix.Dense[float64])) {
 	p := w.newBlockPass(sumBlock)
 	p.visitConverted(p.spread(), stop, team, visit)
 }
 
 // convertBlocksInOrder is convertBlocks for sums that depend on the order.
-func (w *rowsInFloat64) convertBlocksInOrder(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+func (w *rowsInFloat64) convertBlocksInOrder(stop func() bool, team *linalg.Team,
+	visit func(from int, rows matrix.Dense[float64])) {
 	p := w.newBlockPass(sumBlock)
 	p.visitConverted(p.inOrder(), stop, team, visit)
 }
@@ -95,7 +97,8 @@ func (p *blockPass) spread() []int {
 }
 
 // visitConverted is visit for rows in float64, which are valid until the next visit.
-func (p *blockPass) visitConverted(order []int, stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+func (p *blockPass) visitConverted(order []int, stop func() bool, team *linalg.Team,
+	visit func(from int, rows matrix.Dense[float64])) {
 	if w := p.of; w.exact.Rows == 0 && w.block.Rows == 0 {
 		w.block = matrix.New[float64](min(p.rows, w.Rows), w.Cols)
 	}

@@ -27,9 +27,9 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Network is the ranks of one selection.
@@ -83,17 +83,23 @@ func (r *Network) meet(rows, cols int, embedded, other int64) error {
 		r.first[i+1] = r.first[i] + int(one[0])
 		switch {
 		case one[1] != all[1]:
-			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d has rows of %d columns, rank 0 of %d", i, one[1], all[1])}
+			return &place.ProblemError{Field: "Pool",
+				Reason: fmt.Sprintf("rank %d has rows of %d columns, rank 0 of %d", i, one[1], all[1])}
 		case one[2] != all[2]:
-			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d computes with other instructions than rank 0, which changes last digits: "+
-				"set NEXTBATCH_SIMD=avx2, or to what all machines have, for all ranks", i)}
+			return &place.ProblemError{Field: "Pool",
+				Reason: fmt.Sprintf("rank %d computes with other instructions than rank 0, which changes last digits: "+
+					"set NEXTBATCH_SIMD=avx2, or to what all machines have, for all ranks", i)}
 		case one[3] != all[3]:
-			return &place.ProblemError{Field: "Train", Reason: fmt.Sprintf("rank %d has other labelled rows, or other features of them, than rank 0: networks that a GPU trains differ from those of a CPU, "+
-				"so write --device cpu for all ranks, and let all of them read the same files", i)}
+			return &place.ProblemError{Field: "Train",
+				Reason: fmt.Sprintf("rank %d has other labelled rows, or other features of them, than rank 0: networks that a GPU trains differ from those of a CPU, "+
+					"so write --device cpu for all ranks, and let all of them read the same files", i)}
 		case one[4] != all[4]:
-			return &place.ProblemError{Field: "Batch", Reason: fmt.Sprintf("rank %d selects another batch than rank 0: start all ranks with the same command line and the same files", i)}
+			return &place.ProblemError{Field: "Batch",
+				Reason: fmt.Sprintf(
+					"rank %d selects another batch than rank 0: start all ranks with the same command line and the same files", i)}
 		case r.first[i]%place.Block != 0 && one[0] > 0:
-			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d starts at row %d, which is no multiple of %d", i, r.first[i], place.Block)}
+			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d starts at row %d, which is no multiple of %d",
+				i, r.first[i], place.Block)}
 		}
 	}
 	return nil
@@ -310,7 +316,8 @@ type candidate struct {
 }
 
 // best returns the best row of all ranks, and that of each.
-func (f *rankRows[T]) best(find func() (one Found, extra float64, err error)) (top candidate, all []candidate, err error) {
+func (f *rankRows[T]) best(find func() (one Found, extra float64,
+	err error)) (top candidate, all []candidate, err error) {
 	own := candidate{row: -1}
 	if f.part != nil && f.failed == nil {
 		var one Found

@@ -99,7 +99,10 @@ type rankKernelDirections[T matrix.Float] struct {
 }
 
 func (f *rankRows[T]) KernelDirections() (kernelDirectionSearch, error) {
-	search, err := started(f.Network, f.part != nil, func() (kernelDirectionSearch, error) { return f.part.KernelDirections() })
+	search, err := started(f.Network, f.part != nil, func() (kernelDirectionSearch,
+		error) {
+		return f.part.KernelDirections()
+	})
 	return &rankKernelDirections[T]{f, search}, err
 }
 

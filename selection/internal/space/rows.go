@@ -4,9 +4,9 @@ package space
 // with rows in place of candidates; the same contract holds.
 
 import (
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // poolRows are the rows of a pool. Rows are numbered from 0 as in the pool. A sum over rows

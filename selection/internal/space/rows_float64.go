@@ -32,7 +32,8 @@ func exactRows(m matrix.Dense[float64]) *rowsInFloat64 {
 
 // singleRows are rows of a file in float32 that are converted when they are read.
 func singleRows(m matrix.Dense[float32]) *rowsInFloat64 {
-	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
+	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true,
+		buffers: &sync.Pool{New: func() any { return new([]float64) }}}
 }
 
 // inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
@@ -156,7 +157,10 @@ func (w *rowsInFloat64) each(list []int32, visit func(row int, phi []float64)) {
 
 // norms writes the squared norm of each row to dst.
 func (w *rowsInFloat64) norms(stop func() bool, team *linalg.Team, dst []float64) {
-	w.convertBlocks(stop, team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
+	w.convertBlocks(stop, team, func(from int, rows matrix.Dense[float64]) {
+		linalg.RowNorms(team,
+			dst[from:from+rows.Rows], rows)
+	})
 }
 
 // file returns the memory of rows of a file: none if they are not in one.

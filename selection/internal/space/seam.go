@@ -14,11 +14,11 @@ package space
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/double"
 	"github.com/nextbatch/nextbatch/selection/internal/posterior"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // Rows are the pool, the training rows and the target of a selection.

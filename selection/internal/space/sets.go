@@ -8,9 +8,9 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // set is a matrix of rows with k(x, x) of each.

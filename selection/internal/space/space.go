@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/nearest"
 	"github.com/nextbatch/nextbatch/selection/internal/posterior"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // space is the rows of a problem in one precision. It implements Rows.
@@ -31,17 +31,20 @@ type space[T matrix.Float] struct {
 	price               []float64        // of pool rows, to divide scores by; nil: scores stay as they are
 	ahead               int              // rows that will be picked before any other decision
 	rows                poolRows[T]
-	device, note        string                       // the name of the device that has the rows, if one has, or why none has
-	shortener           func() *nearest.Shortener[T] // made on first use
-	tally               *tally.Counter
+	// the name of the device that has the rows, if one has, or why none has
+	device, note string
+	shortener    func() *nearest.Shortener[T] // made on first use
+	tally        *tally.Counter
 }
 
 // newSpace prepares all rows of a problem that has been checked.
 func newSpace[T matrix.Float](ctx context.Context, from Source[T], ranks *Network) (*space[T], error) {
-	s := &space[T]{Use: from.Use, ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), ranks: ranks,
+	s := &space[T]{Use: from.Use, ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx),
+		tally: tally.Of(ctx), ranks: ranks,
 		weights: from.Weights, price: from.Price}
 	s.shortener = sync.OnceValue(s.newShortener)
-	s.pool = set[T]{name: "pool", rows: from.Pool, placed: from.Placed, single: from.Single, inFile: from.InFile || from.Single.Rows > 0,
+	s.pool = set[T]{name: "pool", rows: from.Pool, placed: from.Placed, single: from.Single,
+		inFile:       from.InFile || from.Single.Rows > 0,
 		needsMoments: from.Moments && from.Target.Rows == 0 && place.DeviceOf(ctx) == nil && ranks == nil}
 	if shape := shapeOf(&from); from.Placed != nil || from.Single.Rows > 0 {
 		s.pool.rows = matrix.Dense[T]{Rows: shape.Rows, Cols: shape.Cols, Stride: shape.Cols}

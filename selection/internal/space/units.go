@@ -17,10 +17,10 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/place"
 )
 
 // unitRange is where squared distances are safe.
@@ -50,7 +50,8 @@ func (s *space[T]) rescale() error {
 		if norm == 0 || norm-norm != 0 { // check finds the row that is not finite
 			return nil
 		}
-		return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("the largest squared norm of the rows is %.3g; in a file it must be from %.3g to %.3g: multiply all features by one number", norm, safe.least, safe.most)}
+		return &place.ProblemError{Field: "Pool",
+			Reason: fmt.Sprintf("the largest squared norm of the rows is %.3g; in a file it must be from %.3g to %.3g: multiply all features by one number", norm, safe.least, safe.most)}
 	}
 	if err := s.fetchPool(); err != nil {
 		return err

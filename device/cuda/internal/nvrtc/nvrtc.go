@@ -71,7 +71,8 @@ func (c *Compiler) call(name string, args ...uintptr) error {
 func (c *Compiler) Compile(name string, source []byte, arch string) ([]byte, error) {
 	var program uintptr
 	text, title := terminated(string(source)), terminated(name)
-	if err := c.call("nvrtcCreateProgram", uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(text)), uintptr(unsafe.Pointer(title)), 0, 0, 0); err != nil {
+	if err := c.call("nvrtcCreateProgram", uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(text)),
+		uintptr(unsafe.Pointer(title)), 0, 0, 0); err != nil {
 		return nil, err
 	}
 	defer c.call("nvrtcDestroyProgram", uintptr(unsafe.Pointer(&program)))

@@ -1,0 +1,197 @@
+package nextbatch_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch"
+)
+
+// TestHouseStaysSmall holds what makes this package readable, and what a version promises: a change that adds takes
+// something away.
+func TestHouseStaysSmall(t *testing.T) {
+	t.Parallel()
+	files, lines := 0, 0
+	for _, path := range sourcesOf(t, ".") {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files++
+		lines += strings.Count(string(raw), "\n")
+	}
+	names, packages := 0, 0
+	for _, pkg := range promised() {
+		packages++
+		names += exportedNames(t, pkg)
+	}
+	for _, count := range []struct {
+		what      string
+		got, most int
+	}{
+		{"files of the root", files, 10},
+		{"lines of the root", lines, 2726},
+		{"fields of Request", reflect.TypeFor[nextbatch.Request]().NumField(), 15},
+		{"methods of Plan", methodsOf(t, "Plan"), 25},
+		{"packages that a version promises", packages, 20},
+		{"exported names of these packages, with methods", names, 1509},
+		{"lines of Go over 120 columns", wideLines(t), 489},
+		{"words of docs", wordsOfDocs(t), 40_500},
+	} {
+		if count.got > count.most {
+			t.Errorf("there are %d %s, and at most %d are allowed", count.got, count.what, count.most)
+		}
+		t.Logf("%s: %d of %d", count.what, count.got, count.most)
+	}
+}
+
+// sourcesOf lists the Go files of a folder that are not tests.
+func sourcesOf(t *testing.T, folder string) (list []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if !strings.HasSuffix(path, "_test.go") {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// promised lists the packages that docs/stability.md promises.
+func promised() (list []string) {
+	closed := regexp.MustCompile(`(^|/)internal/|^(cmd|device)(/|$)|storetest$|kerneltest$|selectiontest$`)
+	for pkg := range table {
+		if !closed.MatchString(pkg) {
+			list = append(list, pkg)
+		}
+	}
+	return list
+}
+
+// declarations visits what the files of a package declare at their top.
+func declarations(t *testing.T, pkg string, visit func(ast.Decl)) {
+	t.Helper()
+	for _, path := range sourcesOf(t, filepath.FromSlash(pkg)) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			visit(d)
+		}
+	}
+}
+
+// exportedNames counts the exported names of a package: types, functions, values, and methods of exported types.
+func exportedNames(t *testing.T, pkg string) (count int) {
+	t.Helper()
+	add := func(name *ast.Ident) {
+		if name.IsExported() {
+			count++
+		}
+	}
+	declarations(t, pkg, func(d ast.Decl) {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil || ast.IsExported(receiver(d)) {
+				add(d.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					add(s.Name)
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						add(name)
+					}
+				}
+			}
+		}
+	})
+	return count
+}
+
+// methodsOf counts the methods of a type of the root, exported or not.
+func methodsOf(t *testing.T, name string) (count int) {
+	t.Helper()
+	declarations(t, ".", func(d ast.Decl) {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && receiver(f) == name {
+			count++
+		}
+	})
+	return count
+}
+
+// receiver returns the name of the type that a method belongs to.
+func receiver(f *ast.FuncDecl) string {
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	switch generic := of.(type) {
+	case *ast.IndexExpr:
+		of = generic.X
+	case *ast.IndexListExpr:
+		of = generic.X
+	}
+	if name, ok := of.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
+}
+
+// wideLines counts the lines of Go that are wider than a page: most of them hold one long text.
+func wideLines(t *testing.T) (count int) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || path != "." && strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		for line := range strings.Lines(string(raw)) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 120 {
+				count++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return count
+}
+
+// wordsOfDocs counts the words of the pages in docs.
+func wordsOfDocs(t *testing.T) (count int) {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join("docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count += len(strings.Fields(string(raw)))
+	}
+	return count
+}

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/wire"
+)
+
+// TestPreviewsOfLeaks: before a campaign begins, the service says what it must of each table of the corpus, and marks
+// the columns that are not inputs.
+func TestPreviewsOfLeaks(t *testing.T) {
+	v := newService(t)
+	for _, want := range golden.Leaks(t) {
+		raw, err := os.ReadFile(want.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		preview := must[Preview](t, v, "owner", "POST", "/v1/previews?id=id&target="+
+			url.QueryEscape(want.Target), string(raw))
+		var marked []string
+		for _, c := range preview.Columns {
+			if c.NoInput != "" {
+				marked = append(marked, c.Name)
+			}
+		}
+		want.Check(t, "preview", marked, strings.Join(preview.Warnings, "\n"))
+	}
+}
+
+// TestLeaks: the service says which columns are measured together with the label before a campaign begins, when it
+// does, when labels come with new rows, and at each ask.
+func TestLeaks(t *testing.T) {
+	v := newService(t)
+	for name, want := range map[string]struct{ column, why string }{
+		"conversion": {"conversion", `it has values in 24 of 24 labelled rows and in 0 of 96 others`},
+		"renamed":    {"outcome", `it equals the label in all 24 rows that have both`},
+		"notes":      {"notes", `it has values in 19 of 24 labelled rows and in 0 of 276 others`},
+	} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", "tables", "testdata", "leaks", name+".csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := func(texts []string) bool {
+			return slices.ContainsFunc(texts, func(text string) bool {
+				return strings.Contains(text, "column \""+want.column+"\" is not used: "+want.why)
+			})
+		}
+		preview := must[Preview](t, v, "owner", "POST", "/v1/previews?id=id&target=yield", string(raw))
+		for _, c := range preview.Columns {
+			if (c.Name == want.column) != strings.HasPrefix(c.NoInput, want.why) {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		kept := must[Preview](t, v, "owner", "POST", "/v1/previews?id=id&target=yield&keep="+want.column, string(raw))
+		if !says(preview.Warnings) || says(kept.Warnings) || slices.ContainsFunc(kept.Columns,
+			func(c PreviewColumn) bool { return c.NoInput != "" }) {
+			t.Errorf("%s: warnings %q, kept: %+v", name, preview.Warnings, kept)
+		}
+		made := must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name="+name+
+			"&target=yield&id=id&learner=network", string(raw))
+		if !says(made.Warnings) {
+			t.Errorf("%s, begun: %q", name, made.Warnings)
+		}
+		head, _, _ := strings.Cut(string(raw), "\n")
+		row := "n1" + strings.Repeat(",", strings.Count(head, ",")) + "50\n"
+		added := must[wire.Added](t, v, "owner", "POST", "/v1/campaigns/"+name+"/rows", head+"\n"+row)
+		if len(added.Warnings) != 1 || !strings.Contains(added.Warnings[0], want.column) {
+			t.Errorf("%s, added: %q", name, added.Warnings)
+		}
+		must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/"+name+"/settings", settings)
+		v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/"+name+"/asks",
+			map[string]any{"rows": 4}))
+		batch := must[json.RawMessage](t, v, "labeller", "GET", "/v1/campaigns/"+name+"/asks/1", nil)
+		if !strings.Contains(string(batch), `column \"`+want.column+`\" is not used: it `) {
+			t.Errorf("%s, asked: %s", name, batch)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package limits holds what a batch must meet, in the words of the person who asks for it: what it may cost, how many
+// rows of a group it may have, which rows share a value, what is measured more than once, and which rows must, or may
+// not, be in it.
+//
+//	Ask.Check   rejects limits that make no sense, whatever the rows
+//	Ask.Bind    turns the limits into selection.Constraints on the rows of a pool
+//	Bound       describes them, explains why they cannot hold together, and lists the measurements of a batch
+package limits
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/plate"
+)
+
+// Limits are conditions on the batch as a whole. Requests and the settings of a campaign have them.
+type Limits struct {
+	CostColumn  string   `json:"cost_column,omitempty"`
+	Budget      *float64 `json:"budget,omitempty"`   // most that one batch may cost; needs CostColumn
+	PerCost     bool     `json:"per_cost,omitempty"` // divide the scores of rows by their costs; needs CostColumn
+	GroupColumn string   `json:"group_column,omitempty"`
+	PerGroup    int      `json:"per_group,omitempty"` // most rows of any group in one batch; needs GroupColumn
+	// fewest rows of every group or, with MaxGroups, of each in the batch
+	MinPerGroup  int  `json:"min_per_group,omitempty"`
+	MaxGroups    int  `json:"at_most_groups,omitempty"` // most groups that one batch has rows of
+	GroupIsInput bool `json:"group_is_input,omitempty"` // the groups are learnt from, too
+
+	// Same are columns whose values all rows of a run share. A batch is Runs runs of equally many rows (one more in
+	// the first ones, if the number does not divide the batch); 0 means one run.
+	Same []string `json:"same,omitempty"`
+	Runs int      `json:"runs,omitempty"`
+
+	// Replicates is how often each pick is measured: a batch of 96 with three replicates has 32 rows. ReplicateShare
+	// is the share of the batch that measures labelled rows once more. The size of the batch and the budget count
+	// measurements.
+	Replicates     int     `json:"replicates,omitempty"` // 0 means once
+	ReplicateShare float64 `json:"replicate_share,omitempty"`
+}
+
+// Layout is where the measurements of a batch go on plates.
+type Layout = plate.Layout
+
+// Ask is what one batch must hold.
+type Ask struct {
+	Batch int // measurements; 0 means as many as fit into the budget
+	Limits
+	// Repeated, unless nil, are the labelled rows of the batch that are measured once more. Nil means that Bind chooses
+	// them, by ReplicateShare.
+	Repeated *Repeated
+
+	Layout  Layout   // wells of plates for the measurements of the batch
+	Pending []string // rows that are out being labelled, by name
+	Must    []string // rows that must be in the batch, by name
+	Exclude []string // rows that may not be picked, by name
+}
+
+// Repeated are labelled rows that the caller has chosen to measure once more: how many, and what they cost.
+type Repeated struct {
+	Rows int
+	Cost float64
+}
+
+// Grouped reports whether the numbers of groups, or of rows in a group, are limited.
+func (l *Limits) Grouped() bool { return l.PerGroup != 0 || l.MinPerGroup != 0 || l.MaxGroups != 0 }
+
+// MeasuresAgain reports whether any row is measured more than once.
+func (l *Limits) MeasuresAgain() bool { return l.Replicates > 1 || l.ReplicateShare > 0 }
+
+// Times is how often each pick is measured.
+func (l *Limits) Times() int { return max(1, l.Replicates) }
+
+// Repeats is how many of so many measurements are of labelled rows, once more.
+func (l *Limits) Repeats(lines int) int {
+	return int(math.Floor(float64(lines)*l.ReplicateShare + 0.5))
+}
+
+// Division is how the measurements of a batch divide into rows, each measured so many times, and labelled rows that are
+// measured once more.
+type Division struct{ Rows, Times, Repeats int }
+
+// Divide divides the measurements of a batch. As long as there are fewer labelled rows than repeats, there are Times
+// fewer repeats, or twice as many, and more other rows.
+func (l *Limits) Divide(lines, labelled int) Division {
+	d := Division{Times: l.Times(), Repeats: l.Repeats(lines)}
+	for d.Repeats > labelled {
+		d.Repeats -= d.Times
+	}
+	d.Repeats = max(0, d.Repeats)
+	d.Rows = (lines - d.Repeats) / d.Times
+	return d
+}
+
+// whole reports whether a batch of this many measurements has a whole number of picks, at least one.
+func (l *Limits) whole(lines int) bool {
+	left := lines - l.Repeats(lines)
+	return left > 0 && left%l.Times() == 0
+}
+
+// repeats is how many labelled rows the batch measures once more.
+func (a *Ask) repeats() int {
+	if a.Repeated != nil {
+		return a.Repeated.Rows
+	}
+	return a.Repeats(a.Batch)
+}
+
+// picks is how many rows are picked for the measurements of the batch.
+func (a *Ask) picks() int { return (a.Batch - a.repeats()) / a.Times() }

@@ -1,0 +1,152 @@
+package selection
+
+// Of candidates that are equally good, the first one is picked. Without Problem.Order that is the one with the lowest
+// number. With it, a pool whose rows are in another order is solved as any other, and what is said about its rows is
+// translated: so the same ties are broken in the same way wherever the rows are.
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/space"
+)
+
+// checkOrder reports an order that is not one of the pool.
+func (q *question) checkOrder(c *complaints, pool int) {
+	seen := make([]bool, pool)
+	for _, row := range q.order {
+		if row < 0 || row >= pool || seen[row] {
+			c.when(true, "Order", "it does not hold each of the %d rows once", pool)
+			return
+		}
+		seen[row] = true
+	}
+	c.when(len(q.order) > 0 && len(q.order) != pool, "Order", "it holds %d rows, the pool %d", len(q.order), pool)
+}
+
+// putInOrder numbers rows by their places in the order.
+func (q *question) putInOrder() {
+	places := make([]int, len(q.order))
+	for place, row := range q.order {
+		places[row] = place
+	}
+	c := &q.constraints
+	q.pending, c.Exclude, c.Require = atRows(places, q.pending), atRows(places, c.Exclude), atRows(places, c.Require)
+	q.weights, c.Cost = atRows(q.weights, q.order), atRows(c.Cost, q.order)
+	c.Group, c.Same = atRows(c.Group, q.order), atRows(c.Same, q.order)
+	q.resume = slices.Clone(q.resume)
+	for i := range q.resume {
+		q.resume[i].rename(places)
+	}
+	if told := q.picked; told != nil {
+		q.picked = func(c Choice) {
+			c.rename(q.order)
+			told(c)
+		}
+	}
+}
+
+// atRows returns the values of some rows; nil if rows have none.
+func atRows[T any](values []T, rows []int) []T {
+	if values == nil {
+		return nil
+	}
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		list[i] = values[row]
+	}
+	return list
+}
+
+func (c *Choice) rename(numbers []int) {
+	if c.Row >= 0 && c.Row < len(numbers) { // a choice of another problem may not be
+		c.Row = numbers[c.Row]
+	}
+	c.Cluster.rename(numbers)
+}
+
+func (c *Cluster) rename(numbers []int) {
+	if of := &c.Centre; (of.Set == PoolSet || of.Set == PendingSet) && of.Row < len(numbers) {
+		of.Row = numbers[of.Row]
+	}
+}
+
+// rename gives the rows of a result their numbers in the pool.
+func (r *Result) rename(order []int) {
+	for i := range r.Picks {
+		p := &r.Picks[i]
+		p.Row = order[p.Row]
+		p.Cluster.rename(order)
+	}
+	for i := range r.Fallbacks {
+		f := &r.Fallbacks[i]
+		f.Rows, f.Cut = atRows(order, f.Rows), atRows(order, f.Cut)
+	}
+	for i := range r.Removed {
+		r.Removed[i].Row = order[r.Removed[i].Row]
+	}
+}
+
+// renamed gives the row of the pool in an error its number there.
+func renamed(err error, order []int) error {
+	if row := (*RowError)(nil); errors.As(err, &row) && PoolRow(err) >= 0 {
+		row.Row = order[row.Row]
+	}
+	return err
+}
+
+// ShareInOrder exchanges rows between ranks, each of which holds its share of a pool: then each has the rows of its
+// share of the pool in the order. All of them call it, at the same time.
+func ShareInOrder[T matrix.Float](ranks Ranks, share matrix.Dense[T], order []int) (matrix.Dense[T], error) {
+	me, pool := ranks.Rank(), len(order)
+	first, _ := Share(pool, me, ranks.Size())
+	moved := matrix.New[T](share.Rows, share.Cols)
+	places := func(of, at int) (list []int) { // in the share of a rank, of the rows that another one holds
+		from, to := Share(pool, of, ranks.Size())
+		low, high := Share(pool, at, ranks.Size())
+		for place, row := range order[from:to] {
+			if row >= low && row < high {
+				list = append(list, place)
+			}
+		}
+		return list
+	}
+	send := func(to int) error {
+		start, _ := Share(pool, to, ranks.Size())
+		var own []int
+		for _, place := range places(to, me) {
+			own = append(own, order[start+place]-first)
+		}
+		return ranks.Send(space.BytesOf(share.SelectRows(own).Data), to)
+	}
+	receive := func(from int) error {
+		at := places(me, from)
+		rows := matrix.New[T](len(at), share.Cols)
+		if err := ranks.Receive(space.BytesOf(rows.Data), from); err != nil {
+			return err
+		}
+		for i, place := range at {
+			copy(moved.Row(place), rows.Row(i))
+		}
+		return nil
+	}
+	for _, place := range places(me, me) {
+		copy(moved.Row(place), share.Row(order[first+place]-first))
+	}
+	for other := range ranks.Size() { // of two ranks the lower one sends first; all meet the others in the same order
+		steps := []func(int) error{send, receive}
+		if other < me {
+			slices.Reverse(steps)
+		}
+		for _, step := range steps {
+			if other == me {
+				break
+			}
+			if err := step(other); err != nil {
+				return moved, err
+			}
+		}
+	}
+	return moved, nil
+}
