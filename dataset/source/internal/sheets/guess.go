@@ -288,13 +288,14 @@ func (g *Guesser) Finish() (*dataset.Table, error) {
 	o := dataset.Origin{Style: g.Style, Headless: !g.header, Stored: g.Stored, Notes: g.Notes, Lines: g.Lines,
 		Warnings: slices.Concat(g.warnings, g.totals())}
 	var marks []dataset.Column
+	ids := g.ids() // which looks at all columns
 	for _, s := range g.Sinks {
 		numbers, ok := s.(*NumberSink)
 		if !ok || numbers == nil || numbers.cells == nil {
 			continue
 		}
 		numbers.cells.SetUnit(numbers.Into)
-		warnings, notes := numbers.cells.Remarks(numbers.Into, g.ids(), g.Opts.setting)
+		warnings, notes := numbers.cells.Remarks(numbers.Into, ids, g.Opts.setting)
 		o.Warnings, o.Notes = append(o.Warnings, warnings...), append(o.Notes, notes...)
 		if c := g.marksOf(numbers, t); c != nil {
 			marks = append(marks, c)
@@ -341,6 +342,7 @@ func (g *Guesser) ids() dataset.Column {
 // settle decides about columns of numbers that have words. All words of columns that must be numbers are one error.
 func (g *Guesser) settle() error {
 	var wrong []*Error
+	ids := g.ids()
 	for j, s := range g.Sinks {
 		numbers, ok := s.(*NumberSink)
 		if !ok || numbers == nil || numbers.cells == nil {
@@ -356,7 +358,7 @@ func (g *Guesser) settle() error {
 		e := g.fieldError(numbers.cells.First, j, ErrNumber, []byte(found.List[0]))
 		switch {
 		case !numbers.Guessed:
-			if ids := g.ids(); found.Total == 1 && ids != nil {
+			if found.Total == 1 && ids != nil {
 				e.Detail += fmt.Sprintf(" (id %s)", ids.Format(found.By[found.List[0]].Rows[0]))
 			} else if found.Total > 1 {
 				e.Detail = found.With(ids)
@@ -380,9 +382,11 @@ func (g *Guesser) settle() error {
 		}
 	}
 	if len(wrong) > 0 {
+		details := []string{wrong[0].Detail}
 		for _, e := range wrong[1:] {
-			wrong[0].Detail += fmt.Sprintf("; in column %d (%s): %s", e.Column, e.Name, e.Detail)
+			details = append(details, fmt.Sprintf("in column %d (%s): %s", e.Column, e.Name, e.Detail))
 		}
+		wrong[0].Detail = strings.Join(details, "; ")
 		return wrong[0]
 	}
 	if g.Late != nil {
