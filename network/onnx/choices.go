@@ -68,7 +68,7 @@ func where(b *builder, n *node) error {
 	if err != nil {
 		return err
 	}
-	return b.append(n, &choice{test: test.value, yes: sides[0].value, no: sides[1].value, y: y.value}, y)
+	return b.append(n, &whereStep{test: test.value, yes: sides[0].value, no: sides[1].value, y: y.value}, y)
 }
 
 // constantRows returns a value whose rows all hold the constant, in the shape of like.

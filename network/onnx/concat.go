@@ -52,11 +52,11 @@ func concat(b *builder, n *node) error {
 			inner *= d
 		}
 	}
-	s, at := &columns{y: y.value}, 0
+	s, at := &columnCopy{y: y.value}, 0
 	for k := range outer {
 		for _, o := range parts {
 			width := o.shape[axis] * inner
-			s.runs = append(s.runs, run{o.value, k * width, at, width})
+			s.runs = append(s.runs, columnRun{o.value, k * width, at, width})
 			at += width
 		}
 	}

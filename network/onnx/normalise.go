@@ -98,5 +98,5 @@ func reduce(b *builder, n *node) error {
 	if err != nil {
 		return err
 	}
-	return b.append(n, &mean{x: x.value, y: y.value, factor: factor}, y)
+	return b.append(n, &groupMean{x: x.value, y: y.value, factor: factor}, y)
 }

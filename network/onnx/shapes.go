@@ -46,7 +46,7 @@ func transpose(b *builder, n *node) error {
 	if err != nil {
 		return err
 	}
-	return b.append(n, &columns{y: y.value, runs: runsOf(o.value, places)}, y)
+	return b.append(n, &columnCopy{y: y.value, runs: runsOf(o.value, places)}, y)
 }
 
 func flatten(b *builder, n *node) error {

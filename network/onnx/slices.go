@@ -25,19 +25,19 @@ func (b *builder) keepAlong(n *node, output string, o operand, axis int, keep []
 		return err
 	}
 	_, places := alongAxis(o.shape, axis, keep)
-	b.steps = append(b.steps, &columns{y: y.value, runs: runsOf(o.value, places)})
+	b.steps = append(b.steps, &columnCopy{y: y.value, runs: runsOf(o.value, places)})
 	b.names[output] = y
 	return nil
 }
 
 // runsOf joins neighbouring columns.
-func runsOf(from int, places []int) (runs []run) {
+func runsOf(from int, places []int) (runs []columnRun) {
 	for at, p := range places {
 		if last := len(runs) - 1; last >= 0 && runs[last].first+runs[last].n == p {
 			runs[last].n++
 			continue
 		}
-		runs = append(runs, run{from, p, at, 1})
+		runs = append(runs, columnRun{from, p, at, 1})
 	}
 	return runs
 }
