@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/tables"
@@ -55,7 +55,7 @@ type AdviceResult struct {
 	Ratio      fitted.Float        `json:"rmse_mae_ratio"`
 	// in sample efficiency, by the paper's data sets
 	Expected fitted.Float       `json:"expected_improvement"`
-	Fall     *campaign.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
+	Fall     *estimate.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
 	Methods  []AdviceMethod     `json:"methods"`
 	Replay   *Replayed          `json:"replay,omitempty"`
 	Run
@@ -71,10 +71,10 @@ type AdviceTarget struct {
 // AdviceMethod compares a method with random; its intervals hold for all methods together.
 type AdviceMethod struct {
 	Spec       string            `json:"spec"`
-	Reduction  campaign.Interval `json:"log_rmse_reduction"` // mean over the rounds after the start
-	ErrorRatio campaign.Interval `json:"error_ratio"`        // the same as error of the method / error of random
+	Reduction  estimate.Interval `json:"log_rmse_reduction"` // mean over the rounds after the start
+	ErrorRatio estimate.Interval `json:"error_ratio"`        // the same as error of the method / error of random
 	// the final error of random; null beyond the range of the replay
-	Labels campaign.Interval `json:"labels_to_reach"`
+	Labels estimate.Interval `json:"labels_to_reach"`
 }
 
 // Replayed holds the division of the labelled rows, and the learning curves.
@@ -113,13 +113,13 @@ func adviceResult(advice *benchmark.Advice, rows *tables.Rows, run Run) AdviceRe
 	if c == nil {
 		return r
 	}
-	fall := campaign.Interval(c.Fall)
+	fall := estimate.Interval(c.Fall)
 	r.Fall = &fall
 	for _, g := range c.Methods {
-		ratio := campaign.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High),
+		ratio := estimate.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High),
 			High: math.Exp(-g.Reduction.Low)}
-		r.Methods = append(r.Methods, AdviceMethod{g.Spec, campaign.Interval(g.Reduction), ratio,
-			campaign.Interval(g.Labels)})
+		r.Methods = append(r.Methods, AdviceMethod{g.Spec, estimate.Interval(g.Reduction), ratio,
+			estimate.Interval(g.Labels)})
 	}
 	r.Replay = &Replayed{fitted.Float(c.Confidence), advice.Sizes.Test, advice.Sizes.Valid, c.Splits,
 		c.Labels, map[string][]fitted.Float{}}

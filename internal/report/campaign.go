@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -16,7 +17,7 @@ import (
 // Standing is where a campaign stands: as JSON, as lines and tables, and as a page.
 type Standing struct {
 	wire.CampaignStatus
-	rule  campaign.StopRule
+	rule  estimate.StopRule
 	state *campaign.State
 	log   []campaign.Event
 }
@@ -38,8 +39,8 @@ func (s *Standing) markedTable(t *Table) *Table {
 	return t.Map(func(text string) string { return s.marked(text) })
 }
 
-// StandingOf returns where a campaign stands by a stop rule. Version is that of the program.
-func StandingOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule, version string) (*Standing, error) {
+// StandingOf returns where a campaign stands by a stop rule, such as rmse<0.5. Version is that of the program.
+func StandingOf(ctx context.Context, c *campaign.Campaign, stop, version string) (*Standing, error) {
 	state, err := c.State(ctx)
 	if err != nil {
 		return nil, err
@@ -48,12 +49,12 @@ func StandingOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRul
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.Standing(ctx, rule)
+	found, err := c.Standing(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
 	s := &Standing{wire.CampaignStatus{
-		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice,
+		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: estimate.Coverage, Advice: found.Advice,
 		Rule:     found.Rule.String(),
 		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: version,
@@ -75,7 +76,7 @@ func StandingOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRul
 func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
 	if t.Curve == nil {
 		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
-			campaign.LeastAudited, t.Audited)
+			estimate.LeastAudited, t.Audited)
 	}
 	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", ModelWord(kind),
 		words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
@@ -107,7 +108,7 @@ func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts []Fact) {
 	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
 	add("", "%s", t.ErrorOf)
 	if t.Next != nil {
-		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*campaign.MoreLabels, percentText(*t.Next))
+		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*estimate.MoreLabels, percentText(*t.Next))
 	}
 	if t.Forecast != nil {
 		add("forecast", "%s", forecastText(*t.Forecast))
@@ -139,12 +140,12 @@ func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
 		words.Count(last.Labels, "label", "labels"), last.Learner)
 }
 
-func percentText(i campaign.Interval) string {
+func percentText(i estimate.Interval) string {
 	return fmt.Sprintf("%s %% (%s to %s %%)", words.Brief(100*i.Value), words.Brief(100*i.Low), words.Brief(100*i.High))
 }
 
 // forecastText is the forecast with its cost.
-func forecastText(f campaign.Forecast) string {
+func forecastText(f estimate.Forecast) string {
 	f.Wanted = rounded(f.Wanted)
 	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
 	if f.Cost != nil && f.Cost.High > 0 && !math.IsInf(f.Cost.High, 0) {
@@ -153,8 +154,8 @@ func forecastText(f campaign.Forecast) string {
 	return text
 }
 
-func metricName(m campaign.Metric) string {
-	return map[campaign.Metric]string{campaign.RMSE: "RMSE", campaign.MAE: "MAE", campaign.Q95: "95 % quantile"}[m]
+func metricName(m estimate.Metric) string {
+	return map[estimate.Metric]string{estimate.RMSE: "RMSE", estimate.MAE: "MAE", estimate.Q95: "95 % quantile"}[m]
 }
 
 // rounded is a number with three digits.
@@ -210,7 +211,7 @@ func (s *Standing) Page(store []string) *Page {
 	page := &Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		s.marked(fmt.Sprintf("Advice: %v.", s.Advice)),
 		s.marked(fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), CountsText(s.Counts)) + waitingNote(s)),
-		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", ModelWord(s.Learner), 100*campaign.Coverage, ruleText(s.rule))),
+		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", ModelWord(s.Learner), 100*estimate.Coverage, ruleText(s.rule))),
 	}}
 	page.Sections = []Section{{Title: "What to do next", Steps: s.nextSteps(store)}}
 	for i, t := range s.Targets {
@@ -223,14 +224,14 @@ func (s *Standing) Page(store []string) *Page {
 }
 
 // ruleText says when a stop rule holds.
-func ruleText(r campaign.StopRule) string {
+func ruleText(r estimate.StopRule) string {
 	of := ""
 	if r.Target != "" {
 		of = " of " + r.Target
 	}
 	if r.Metric == "" {
 		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%",
-			100*campaign.MoreLabels, of, 100*r.Below)
+			100*estimate.MoreLabels, of, 100*r.Below)
 	}
 	return fmt.Sprintf("the %s%s is below %s", metricName(r.Metric), of, words.Number(r.Below))
 }
@@ -250,9 +251,9 @@ func (s *Standing) nextSteps(store []string) (steps []Step) {
 		add("Label "+words.Count(n, "row that is", "rows that are")+" out, and tell their labels:", "tell", "batch.csv")
 	}
 	switch {
-	case s.Advice.Verdict == campaign.Stop:
+	case s.Advice.Verdict == estimate.Stop:
 		add("There are enough labels. This writes the table with them:", "export", "labelled.csv")
-	case s.Counts.Open > 0 && s.Advice.Verdict == campaign.TooEarly:
+	case s.Counts.Open > 0 && s.Advice.Verdict == estimate.TooEarly:
 		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask",
 			"--audit", "1/4", "--out", "batch.csv")
 	case s.Counts.Open > 0:
@@ -353,7 +354,7 @@ func curveTable(t wire.TargetStatus, kind learner.Kind) *Table {
 	table := &Table{
 		Title: models + " so far",
 		Note: fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models,
-			campaign.LeastAudited),
+			estimate.LeastAudited),
 		Columns: []Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
 	}
 	if kind.Blends() {
@@ -381,13 +382,13 @@ func (s *Standing) curveFigure(t wire.TargetStatus) *Figure {
 		if n := len(fitted.X); n > 0 && fitted.X[n-1] == float64(labels) {
 			continue
 		}
-		e := t.Curve.ErrorAt(campaign.RMSE, labels)
+		e := t.Curve.ErrorAt(estimate.RMSE, labels)
 		fitted.X, fitted.Y = append(fitted.X, float64(labels)), append(fitted.Y, e.Value)
 		fitted.Low, fitted.High = append(fitted.Low, e.Low), append(fitted.High, e.High)
 	}
 	panel := Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: Log2, Y: Log10,
 		Curves: []Curve{fitted}}
-	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
+	if f := t.Forecast; f != nil && f.Metric == estimate.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
 		panel.Curves = append(panel.Curves, Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends,
 			Y: []float64{f.Wanted, f.Wanted}, Reference: true})

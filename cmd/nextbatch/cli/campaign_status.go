@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/report"
 )
 
@@ -76,7 +77,7 @@ early to tell; the others are those of 'nextbatch select'.`,
 // stopError reports that a stop rule does not hold yet.
 type stopError struct {
 	rule    string
-	verdict campaign.Verdict
+	verdict estimate.Verdict
 }
 
 func (e stopError) Error() string {
@@ -84,9 +85,8 @@ func (e stopError) Error() string {
 }
 
 func (s *campaignStanding) run(ctx context.Context, address string, out io.Writer) (err error) {
-	rule := campaign.StopRule{}
 	if s.stop != "" {
-		if rule, err = campaign.ParseStopRule(s.stop); err != nil {
+		if _, err := estimate.ParseStopRule(s.stop); err != nil {
 			return usagef("--stop: %w", err)
 		}
 	}
@@ -103,8 +103,8 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 		if err := s.measureGain(ctx, c); err != nil {
 			return err
 		}
-		status, err := report.StandingOf(ctx, c, rule, thisBuild().Version)
-		if wrong := (*campaign.StopRuleError)(nil); errors.As(err, &wrong) {
+		status, err := report.StandingOf(ctx, c, s.stop, thisBuild().Version)
+		if wrong := (*estimate.StopRuleError)(nil); errors.As(err, &wrong) {
 			return usagef("--stop: %w", err)
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 		} else {
 			err = printStatus(out, status)
 		}
-		if err == nil && s.stop != "" && status.Advice.Verdict != campaign.Stop {
+		if err == nil && s.stop != "" && status.Advice.Verdict != estimate.Stop {
 			return stopError{status.Rule, status.Advice.Verdict}
 		}
 		return err
@@ -135,7 +135,7 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	defer s.memory.begin()() // only here, as limiting garbage would take half of the time of a status alone
 	err := c.MeasureGain(ctx, s.asking(&s.memory))
 	s.progress.done()
-	if few := (*campaign.TooFewError)(nil); errors.As(err, &few) {
+	if few := (*estimate.TooFewError)(nil); errors.As(err, &few) {
 		s.progress.say("%v", few)
 		return nil
 	}
