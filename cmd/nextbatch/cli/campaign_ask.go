@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,9 +18,9 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/learner"
 )
 
 // campaignAsking is a run of campaign ask.
@@ -39,6 +36,8 @@ type campaignAsking struct {
 	threads       int
 	memory        memory
 	kept          *kept.Features // nil where none are kept
+	address       string
+	wanted        campaign.Ask
 
 	showPredictions bool // to the person who labels the rows
 }
@@ -53,8 +52,9 @@ func newCampaignAsk() *cobra.Command {
   nextbatch campaign ask c.db -n 96 --lease 14d --person ada --request plate-7 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
-			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			a.address = args[0]
+			return a.campaignFlags.perform(cmd, a.address,
+				steps{check: a.check, threads: a.threads, memory: &a.memory}, a.compute)
 		},
 		Long: `Fits a model to the labelled rows, unless there are no new labels since the last
 ask, picks rows, and hands them out: nobody else gets them before the lease ends. Rows
@@ -103,56 +103,43 @@ row left to ask for; the others are those of 'nextbatch select'.`,
 	return c
 }
 
-func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer) error {
-	begin := time.Now()
-	ask, err := a.ask()
+func (a *campaignAsking) check() (err error) {
+	if a.wanted, err = a.ask(); err != nil {
+		return err
+	}
+	if err := checkDistinct([]flagged{{"STORE", a.address}}, []flagged{{"--out", a.out}}); err != nil {
+		return err
+	}
+	return errors.Join(a.memory.check(), checkOutput("--out", a.out, tableExtensions()...))
+}
+
+func (a *campaignAsking) compute(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+	a.kept = a.keeps(ctx, a.address)
+	a.wanted.Kept = a.kept
+	if err := a.sayDevice(ctx, c); err != nil {
+		return nil, err
+	}
+	batch, err := c.Ask(ctx, a.by(), a.wanted)
+	a.progress.done()
+	if errors.Is(err, campaign.ErrNothingOpen) {
+		return a.nothing(ctx, c, err)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--out", a.out}}); err != nil {
-		return err
-	}
-	if err := errors.Join(a.memory.check(), checkOutput("--out", a.out, tableExtensions()...)); err != nil {
-		return err
-	}
-	if ctx, err = withThreads(ctx, a.threads); err != nil {
-		return err
-	}
-	defer a.memory.begin()()
-	a.kept = a.keeps(ctx, address)
-	ask.Kept = a.kept
-	asked := false
-	err = a.with(ctx, address, func(c *campaign.Campaign) error {
-		if err := a.sayDevice(ctx, c); err != nil {
-			return err
-		}
-		batch, err := c.Ask(ctx, a.by(), ask)
-		a.progress.done()
-		if errors.Is(err, campaign.ErrNothingOpen) {
-			return a.nothing(ctx, c, out, err)
-		}
-		if err != nil {
-			return err
-		}
-		asked = true
-		batch.Result.Version, batch.Result.Timings.Total = thisBuild().Version, number(time.Since(begin).Seconds())
-		return a.report(ctx, c, batch, out)
-	})
-	if asked {
-		a.keep(ctx, address)
-	}
-	return err
+	batch.Result.Version, batch.Result.Timings.Total = thisBuild().Version, number(a.seconds())
+	return a.answer(ctx, c, batch)
 }
 
 // nothing answers an ask that finds no open row. In JSON it is a batch without rows and without a number.
-func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, out io.Writer, why error) error {
+func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, why error) (*answer, error) {
 	s, err := c.State(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows := cmp.Or(a.batch, s.Settings.Batch, campaign.DefaultBatch)
 	if !a.json {
-		return partialError{0, rows, why.Error()}
+		return nil, partialError{0, rows, why.Error()}
 	}
 	r := &nextbatch.Result{
 		Indices: []int{}, IDs: []string{}, Scores: []number{}, Reasons: []string{},
@@ -163,8 +150,8 @@ func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, out 
 		Version: thisBuild().Version,
 	}
 	event := campaign.AskEvent{Person: a.by().Person, Asked: &campaign.Asked{}}
-	return errors.Join(printJSON(out, wire.AskedOf(c.Name(), &campaign.Batch{AskEvent: event, Result: r})),
-		partialError{0, rows, why.Error()})
+	return &answer{json: wire.AskedOf(c.Name(), &campaign.Batch{AskEvent: event, Result: r}),
+		short: partialError{0, rows, why.Error()}}, nil
 }
 
 // ask returns what the flags ask for.
@@ -191,49 +178,41 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 	return ask, err
 }
 
-func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *campaign.Batch, out io.Writer) error {
+// answer is the batch as a table, and JSON or text. The features of its rows wait for the next ask once it is out.
+func (a *campaignAsking) answer(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*answer, error) {
 	for _, w := range b.Result.Warnings {
 		a.progress.warn(w)
 	}
 	a.progress.say("%s", askedHow(b))
 	a.sayChosen(b)
 	a.sayKept()
+	found := &answer{done: func(error) { a.keep(ctx, a.address) }}
 	if a.out != "" {
-		if err := a.write(ctx, c, b); err != nil {
-			return err
+		s, err := c.State(ctx)
+		if err != nil {
+			return nil, err
 		}
-		a.progress.say("%s written to %s", askedText(b.Rows), a.out)
+		t, err := report.AskedFile(ctx, c, s, b, a.showPredictions)
+		if err != nil {
+			return nil, err
+		}
+		found.save = append(found.save, func() error {
+			if err := source.WriteToFill(a.out, t, s.Created.Targets...); err != nil {
+				return err
+			}
+			a.progress.say("%s written to %s", report.AskedText(b.Rows), a.out)
+			return nil
+		})
+	} else {
+		found.text = func(out io.Writer) error { return printAsked(out, b) }
 	}
 	if a.json {
-		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
-			return err
-		}
-	} else if a.out == "" {
-		if err := printAsked(out, b); err != nil {
-			return err
-		}
+		found.json = wire.AskedOf(c.Name(), b)
 	}
 	if b.Result.Missing > 0 {
-		return partialError{len(b.Rows), len(b.Rows) + b.Result.Missing, b.Result.Short}
+		found.short = partialError{len(b.Rows), len(b.Rows) + b.Result.Missing, b.Result.Short}
 	}
-	return nil
-}
-
-// write writes the batch to the file of --out.
-func (a *campaignAsking) write(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) error {
-	s, err := c.State(ctx)
-	if err != nil {
-		return err
-	}
-	reasons := b.Result.ReasonsAlone()
-	if a.showPredictions {
-		reasons = b.Result.Reasons
-	}
-	t, err := batchTable(ctx, c, s, b, reasons)
-	if err != nil {
-		return err
-	}
-	return source.WriteToFill(a.out, t, s.Created.Targets...)
+	return found, nil
 }
 
 // sayChosen says what a blend chose for each target.
@@ -248,30 +227,9 @@ func (a *campaignAsking) sayChosen(b *campaign.Batch) {
 	}
 }
 
-// modelWord is what lines call the model of a learner.
-func modelWord(kind learner.Kind) string {
-	if kind.Blends() {
-		return "model"
-	}
-	return "network"
-}
-
-// askedText counts the rows of an ask, and its measurements if they are more.
-func askedText(measurements []campaign.AskedRow) string {
-	rows := map[int64]bool{}
-	for _, m := range measurements {
-		rows[m.Row] = true
-	}
-	if len(rows) == len(measurements) {
-		return words.Count(len(rows), "row", "rows")
-	}
-	return fmt.Sprintf("%s, %s", words.Count(len(rows), "row", "rows"),
-		words.Count(len(measurements), "measurement", "measurements"))
-}
-
 // askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
-	word := modelWord(b.Learner)
+	word := report.ModelWord(b.Learner)
 	model := fmt.Sprintf("by a %s with %s", word, words.Count(b.Trained, "label", "labels"))
 	switch {
 	case b.Model == "":
@@ -285,73 +243,8 @@ func askedHow(b *campaign.Batch) string {
 			audits[row.Row] = true
 		}
 	}
-	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, askedText(b.Rows), b.Spec, model,
-		words.Count(len(audits), "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
-}
-
-func leaseText(end *time.Time) string {
-	if end == nil {
-		return "the lease has no end"
-	}
-	return "the lease ends on " + timeText(*end)
-}
-
-// timeText is how people read a time: to the minute, where they are.
-func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
-// batchTable is the batch as a file to fill in: the id, what is known about the pick, the row
-// as it is in the table, and an empty column for each target.
-func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b *campaign.Batch,
-	reasons []string) (*dataset.Table, error) {
-	refs := make([]campaign.RowRef, len(b.Rows))
-	for i, row := range b.Rows {
-		refs[i] = row.RowRef
-	}
-	inputs, err := c.Inputs(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	taken := map[string]bool{}
-	for _, name := range slices.Concat(inputs.Names(), s.Created.Targets) {
-		taken[name] = true
-	}
-	name, pick, score, reason := dataset.NewText(ownName(campaign.CampaignColumn, taken)),
-		dataset.NewNumeric(ownName("pick", taken)),
-		dataset.NewNumeric(ownName("score", taken)), dataset.NewText(ownName("reason", taken))
-	lab, runs, wells, replicates := make([]labLine, len(b.Rows)), len(b.Asked.Same) > 0, false, false
-	for i, m := range b.Result.Lines() {
-		row := b.Rows[i]
-		lab[i] = labLine{row.Run, row.Number(), row.Plate, row.Well}
-		wells, replicates = wells || row.Well != "", replicates || row.Number() > 1
-		name.Append([]byte(s.Created.Identity))
-		if m.Repeat {
-			pick.Append(math.NaN())
-			score.Append(math.NaN())
-			reason.Append([]byte(m.Reason))
-			continue
-		}
-		pick.Append(float64(m.Pick + 1))
-		score.Append(finite(float64(b.Result.Scores[m.Pick])))
-		reason.Append([]byte(reasons[m.Pick]))
-	}
-	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick},
-		labColumns(lab, runs, replicates, wells, taken), []dataset.Column{score, reason}, inputs.Columns()[1:])
-	for _, target := range s.Created.Targets {
-		columns = append(columns, dataset.NewNumeric(target, slices.Repeat([]float64{math.NaN()}, len(b.Rows))...))
-	}
-	t, err := dataset.NewTable(columns...)
-	if err != nil {
-		return nil, err
-	}
-	return t.WrittenLike(s.Created.Style()), nil
-}
-
-// finite is a number, or NaN for one that a table cannot hold.
-func finite(v float64) float64 {
-	if math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
+	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, report.AskedText(b.Rows), b.Spec, model,
+		words.Count(len(audits), "audit row", "audit rows"), report.LeaseText(b.LeaseEnd), again(b.Repeated))
 }
 
 func printAsked(out io.Writer, b *campaign.Batch) error {
@@ -379,8 +272,8 @@ func newCampaignPredict() *cobra.Command {
 		Example: "  nextbatch campaign predict c.db --out predicted.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p.progress = newProgress(cmd.ErrOrStderr(), p.quiet)
-			return p.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			return p.campaignFlags.perform(cmd, args[0], steps{check: func() error { return p.check(args[0]) },
+				threads: p.threads, memory: &p.memory}, p.compute)
 		},
 		Long: `Predicts the labels of all open rows with the current model, and fits it first
 if there are new labels. The columns low and high are a 90 % prediction interval. With
@@ -396,48 +289,40 @@ several targets, the columns begin with their names. Without --out, prints CSV.`
 	return c
 }
 
-func (p *campaignPredicting) run(ctx context.Context, address string, out io.Writer) error {
+func (p *campaignPredicting) check(address string) error {
 	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--out", p.out}}); err != nil {
 		return err
 	}
-	if err := errors.Join(p.memory.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
-		return err
+	return errors.Join(p.memory.check(), checkOutput("--out", p.out, tableExtensions()...))
+}
+
+func (p *campaignPredicting) compute(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+	if err := p.sayDevice(ctx, c); err != nil {
+		return nil, err
 	}
-	ctx, err := withThreads(ctx, p.threads)
+	predicted, err := c.Predict(ctx, p.asking(&p.memory))
+	p.progress.done()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer p.memory.begin()()
-	return p.with(ctx, address, func(c *campaign.Campaign) error {
-		if err := p.sayDevice(ctx, c); err != nil {
-			return err
-		}
-		predicted, err := c.Predict(ctx, p.asking(&p.memory))
-		p.progress.done()
-		if err != nil {
-			return err
-		}
-		s, err := c.State(ctx)
-		if err != nil {
-			return err
-		}
-		for _, w := range predicted.Warnings {
-			p.progress.warn(w)
-		}
-		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"),
-			modelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
-		for i, how := range predicted.Intervals {
-			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
-		}
-		t, err := predictedTable(s, predicted)
-		if err != nil {
-			return err
-		}
-		if p.out == "" {
-			return source.WriteCSV(out, t)
-		}
-		return source.WriteFile(p.out, t)
-	})
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.progress.warn(predicted.Warnings...)
+	p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"),
+		report.ModelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
+	for i, how := range predicted.Intervals {
+		p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
+	}
+	t, err := predictedTable(s, predicted)
+	if err != nil {
+		return nil, err
+	}
+	if p.out == "" {
+		return &answer{text: func(out io.Writer) error { return source.WriteCSV(out, t) }}, nil
+	}
+	return &answer{save: []func() error{func() error { return source.WriteFile(p.out, t) }}}, nil
 }
 
 // predictedTable has a line for each open row.

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/oracle"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -41,8 +40,13 @@ func newCampaignRun() *cobra.Command {
   nextbatch campaign run c.db --oracle 'python3 simulate.py' -n 16 --max-labels 500 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
-			return r.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			how := campaign.Run{}
+			return r.campaignFlags.perform(cmd, args[0], steps{threads: r.threads, memory: &r.memory,
+				check: func() (err error) {
+					how, err = r.check()
+					return err
+				}},
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) { return r.label(ctx, c, how) })
 		},
 		Long: `Asks for rows, runs a program, the oracle, on each of them, and tells the labels. While
 it runs, the next batch is picked, so that all slots stay busy.
@@ -95,36 +99,26 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	return c
 }
 
-func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer) (err error) {
-	begin := time.Now()
-	how, err := r.check()
+// label lets the program label rows.
+func (r *campaignRunning) label(ctx context.Context, c *campaign.Campaign, how campaign.Run) (_ *answer, err error) {
+	command, err := oracle.NewCommand(r.oracle)
 	if err != nil {
-		return err
+		return nil, usagef("--oracle: %w", err)
 	}
-	if ctx, err = withThreads(ctx, r.threads); err != nil {
-		return err
+	defer func() { err = errors.Join(err, command.Close()) }()
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer r.memory.begin()()
-	return r.with(ctx, address, func(c *campaign.Campaign) (err error) {
-		command, err := oracle.NewCommand(r.oracle)
-		if err != nil {
-			return usagef("--oracle: %w", err)
-		}
-		defer func() { err = errors.Join(err, command.Close()) }()
-		state, err := c.State(ctx)
-		if err != nil {
-			return err
-		}
-		r.progress.sayDevice(ctx, state.Settings.Learner)
-		counts := state.Counts()
-		how.Oracle, how.Report = command.Label, r.reporter(cmp.Or(how.MaxLabels, counts.Rows-counts.Failed-counts.Retired))
-		result, err := c.Run(ctx, how)
-		r.progress.done()
-		if result == nil {
-			return runError(err)
-		}
-		return errors.Join(r.report(context.WithoutCancel(ctx), c, result, begin, out), runError(err), rowsFailed(result))
-	})
+	r.progress.sayDevice(ctx, state.Settings.Learner)
+	counts := state.Counts()
+	how.Oracle, how.Report = command.Label, r.reporter(cmp.Or(how.MaxLabels, counts.Rows-counts.Failed-counts.Retired))
+	result, err := c.Run(ctx, how)
+	r.progress.done()
+	if result == nil {
+		return nil, runError(err)
+	}
+	return nil, errors.Join(r.report(context.WithoutCancel(ctx), c, result), runError(err), rowsFailed(result))
 }
 
 // check returns the run that the flags describe, without the oracle.
@@ -195,7 +189,7 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 			r.progress.say("%s", askedHow(now.Batch))
 		case campaign.RunTold:
 			for _, w := range now.Doubts {
-				r.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, waitingText(w)))
+				r.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, report.WaitingText(w)))
 			}
 		case campaign.RunRetries:
 			r.progress.say("row %q: attempt %d of %d failed: %s", now.ID, now.Attempt, r.retries+1, now.Reason)
@@ -212,8 +206,8 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 	}
 }
 
-func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, result *campaign.RunResult,
-	begin time.Time, out io.Writer) error {
+func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, result *campaign.RunResult) error {
+	out := r.stdout
 	s, err := c.State(ctx)
 	if err != nil {
 		return err
@@ -221,7 +215,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 	counts := s.Counts()
 	if r.json {
 		return printJSON(out, wire.RunSummary{Campaign: c.Name(), RunResult: result, Counts: counts,
-			Seconds: number(time.Since(begin).Seconds())})
+			Seconds: number(r.seconds())})
 	}
 	fmt.Fprintf(out, "ended: %s (%s)\n", result.End, shown(result.Because))
 	fmt.Fprintf(out, "%s labelled, %d failed, %d to be told later, %d returned\n", words.Count(result.Told, "row", "rows"),
@@ -230,7 +224,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 		fmt.Fprintf(out,
 			"%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
 	}
-	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), countsText(counts))
+	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), report.CountsText(counts))
 	return nil
 }
 

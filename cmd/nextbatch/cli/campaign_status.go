@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/report"
-	"github.com/nextbatch/nextbatch/internal/wire"
-	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/learner"
 )
 
 // campaignStanding is a run of campaign status.
@@ -36,8 +32,12 @@ func newCampaignStatus() *cobra.Command {
   until nextbatch campaign status c.db --stop 'mae<0.2'; do …; done`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
-			return s.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			how := steps{check: func() error { return s.check(args[0]) }, threads: s.threads}
+			if s.gain { // only here, as limiting garbage would take half of the time of a status alone
+				how.memory = &s.memory
+			}
+			return s.campaignFlags.perform(cmd, args[0], how,
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) { return s.compute(ctx, c, args[0]) })
 		},
 		Long: `Counts the rows, estimates the error of the current model with an interval, fits a
 learning curve, forecasts how many labels a smaller error takes, and advises whether
@@ -88,7 +88,7 @@ func (e stopError) Error() string {
 	return fmt.Sprintf("the stop rule %s does not hold: %s", e.rule, e.verdict)
 }
 
-func (s *campaignStanding) run(ctx context.Context, address string, out io.Writer) (err error) {
+func (s *campaignStanding) check(address string) error {
 	if s.stop != "" {
 		if _, err := estimate.ParseStopRule(s.stop); err != nil {
 			return usagef("--stop: %w", err)
@@ -97,38 +97,29 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--report", s.page}}); err != nil {
 		return err
 	}
-	if err := errors.Join(s.memory.check(), checkOutput("--report", s.page, ".html")); err != nil {
-		return err
+	return errors.Join(s.memory.check(), checkOutput("--report", s.page, ".html"))
+}
+
+func (s *campaignStanding) compute(ctx context.Context, c *campaign.Campaign, address string) (*answer, error) {
+	if err := s.measureGain(ctx, c); err != nil {
+		return nil, err
 	}
-	if ctx, err = withThreads(ctx, s.threads); err != nil {
-		return err
+	status, err := report.StandingOf(ctx, c, s.stop, thisBuild().Version)
+	if wrong := (*estimate.StopRuleError)(nil); errors.As(err, &wrong) {
+		return nil, usagef("--stop: %w", err)
 	}
-	return s.with(ctx, address, func(c *campaign.Campaign) error {
-		if err := s.measureGain(ctx, c); err != nil {
-			return err
-		}
-		status, err := statusOf(ctx, c, s.stop)
-		if wrong := (*estimate.StopRuleError)(nil); errors.As(err, &wrong) {
-			return usagef("--stop: %w", err)
-		}
-		if err != nil {
-			return err
-		}
-		if s.page != "" {
-			if err := writePage(s.page, s.progress, statusPage(status, s.inCommands(address))); err != nil {
-				return err
-			}
-		}
-		if s.json {
-			err = printJSON(out, status.CampaignStatus)
-		} else {
-			err = printStatus(out, status)
-		}
-		if err == nil && s.stop != "" && status.Advice.Verdict != estimate.Stop {
-			return stopError{status.Rule, status.Advice.Verdict}
-		}
-		return err
-	})
+	if err != nil {
+		return nil, err
+	}
+	found := &answer{text: func(out io.Writer) error { return printStatus(out, status) }}
+	found.savePage(s.page, s.progress, func() (*report.Page, error) { return status.Page(s.inCommands(address)), nil })
+	if s.json {
+		found.json = status.CampaignStatus
+	}
+	if s.stop != "" && status.Advice.Verdict != estimate.Stop {
+		found.short = stopError{status.Rule, status.Advice.Verdict}
+	}
+	return found, nil
 }
 
 // measureGain runs the gain meter; that there are too few audit rows for it is no failure.
@@ -136,7 +127,6 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	if !s.gain {
 		return nil
 	}
-	defer s.memory.begin()() // only here, as limiting garbage would take half of the time of a status alone
 	err := c.MeasureGain(ctx, s.asking(&s.memory))
 	s.progress.done()
 	if few := (*estimate.TooFewError)(nil); errors.As(err, &few) {
@@ -146,194 +136,15 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	return err
 }
 
-// campaignStatus is what status prints, and where its page comes from.
-type campaignStatus struct {
-	wire.CampaignStatus
-	rule  estimate.StopRule
-	state *campaign.State
-	log   []campaign.Event
-}
-
-// decimal is the decimal mark of the campaign's table; 0 means a point.
-func (s *campaignStatus) decimal() byte { return s.state.Created.Style().Decimal }
-
-// marked writes the numbers of a text as the table does. Names in it, and those of the campaign, its targets and its
-// labels that wait, stay.
-func (s *campaignStatus) marked(text string, names ...string) string {
-	names = append(append(names, s.Campaign), s.state.Created.Targets...)
-	for _, w := range s.Doubtful {
-		names = append(names, w.ID)
+func printStatus(out io.Writer, s *report.Standing) error {
+	for _, line := range s.Lines() {
+		fmt.Fprintf(out, "%-9s %s\n", line.Name, shown(line.Value))
 	}
-	return words.MarkedIn(text, s.decimal(), names...)
-}
-
-func (s *campaignStatus) markedTable(t *report.Table) *report.Table {
-	return t.Map(func(text string) string { return s.marked(text) })
-}
-
-func statusOf(ctx context.Context, c *campaign.Campaign, stop string) (*campaignStatus, error) {
-	state, err := c.State(ctx)
-	if err != nil {
-		return nil, err
-	}
-	log, err := c.History(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.Standing(ctx, stop)
-	if err != nil {
-		return nil, err
-	}
-	s := &campaignStatus{wire.CampaignStatus{
-		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: estimate.Coverage, Advice: found.Advice,
-		Rule:     found.Rule.String(),
-		Doubtful: found.Doubtful, Model: found.Model,
-		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
-	}, found.Rule, state, log}
-	for _, t := range found.Targets {
-		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t, found.Learner)})
-	}
-	if only := s.Targets[0]; len(s.Targets) == 1 {
-		s.ErrorOf, s.Forecast = only.ErrorOf, only.Forecast
-		if only.Curve != nil {
-			e := only.Curve.RMSE
-			s.Error, s.Interval = new(number(e.Value)), &[2]number{number(e.Low), number(e.High)}
-		}
-	}
-	return s, nil
-}
-
-// errorOf describes on which rows an error is estimated, or why there is none.
-func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
-	if t.Curve == nil {
-		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
-			estimate.LeastAudited, t.Audited)
-	}
-	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", modelWord(kind),
-		words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
-}
-
-// randomWord names the rows that estimates are based on.
-func randomWord(t campaign.TargetStanding) string {
-	if t.HeldOut > 0 {
-		return "audit and held-out random rows"
-	}
-	return "audit rows"
-}
-
-func printStatus(out io.Writer, s *campaignStatus) error {
-	line := func(name, text string) { fmt.Fprintf(out, "%-9s %s\n", name, shown(text)) }
-	line("campaign", s.marked(fmt.Sprintf("%s, since %s, %s", s.Campaign, timeText(s.Created),
-		words.Count(s.Asks, "ask", "asks"))))
-	line("rows", s.marked(words.Whole(int(s.Rows))+": "+countsText(s.Counts)))
-	for i, text := range waitingFacts(s.Doubtful, s.state.Now, s.decimal()) {
-		line(map[bool]string{true: "waiting"}[i == 0], text)
-	}
-	for i, text := range unlikelyFacts(s.state.Unlikely(), s.decimal()) {
-		line(map[bool]string{true: "unlikely"}[i == 0], text)
-	}
-	for _, t := range s.Targets {
-		if len(s.Targets) > 1 {
-			line("target", s.marked(t.Target+", "+words.Count(t.Labels, "label", "labels")))
-		}
-		for _, fact := range statusFacts(t, s.Learner) {
-			line(fact[0], s.marked(fact[1]))
-		}
-	}
-	if note := s.Model.Note(); note != "" {
-		line("model", s.marked(note))
-	}
-	line("advice", s.marked(s.Advice.String()))
-	only := s.Targets[0]
-	if len(s.Targets) > 1 {
-		return nil
-	}
-	if only.Curve != nil && len(only.Curve.Points) > 0 {
+	for _, t := range s.Tables() {
 		fmt.Fprintln(out)
-		if err := printTable(out, s.markedTable(curveTable(only, s.Learner))); err != nil {
+		if err := printTable(out, t); err != nil {
 			return err
 		}
 	}
-	if len(only.Learners) > 1 {
-		fmt.Fprintln(out)
-		return printTable(out, s.markedTable(learnersTable(only, 10)))
-	}
 	return nil
-}
-
-// statusFacts are the names and values of what is known about a target.
-func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
-	add := func(name, format string, args ...any) {
-		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
-	}
-	if noise := t.Noise.String(); noise != "" {
-		add("noise", "%s", noise)
-	}
-	if text := learnerNow(t, kind); text != "" {
-		add("learner", "%s", text)
-	}
-	if t.Curve == nil {
-		add("error", "%s", t.ErrorOf)
-		return facts
-	}
-	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
-	add("", "%s", t.ErrorOf)
-	if t.Next != nil {
-		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*estimate.MoreLabels, percentText(*t.Next))
-	}
-	if t.Forecast != nil {
-		add("forecast", "%s", forecastText(*t.Forecast))
-	}
-	switch {
-	case t.Gain == nil:
-		add("gain", "not measured yet; --gain does so")
-	case t.Gain.Labels != t.Labels:
-		add("gain", "%v (measured with %s)", t.Gain, words.Count(t.Gain.Labels, "label", "labels"))
-	default:
-		add("gain", "%v", t.Gain)
-	}
-	return facts
-}
-
-// learnerNow says what is fitted, and what the last ask chose; empty for a campaign that has only had networks.
-func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
-	n := len(t.Learners)
-	switch {
-	case !kind.Blends() && n == 0:
-		return ""
-	case !kind.Blends():
-		return string(learner.NetworkAlone)
-	case n == 0:
-		return fmt.Sprintf("%s; no model has been fitted yet", kind)
-	}
-	last := t.Learners[n-1]
-	return fmt.Sprintf("%s; ask %d, with %s: %s", kind, last.Ask,
-		words.Count(last.Labels, "label", "labels"), last.Learner)
-}
-
-func percentText(i estimate.Interval) string {
-	return fmt.Sprintf("%s %% (%s to %s %%)", words.Brief(100*i.Value), words.Brief(100*i.Low), words.Brief(100*i.High))
-}
-
-// forecastText is the forecast with its cost.
-func forecastText(f estimate.Forecast) string {
-	f.Wanted = rounded(f.Wanted)
-	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
-	if f.Cost != nil && f.Cost.High > 0 && !math.IsInf(f.Cost.High, 0) {
-		text += fmt.Sprintf("; the labels that are missing cost %v", *f.Cost)
-	}
-	return text
-}
-
-func metricName(m estimate.Metric) string {
-	return map[estimate.Metric]string{estimate.RMSE: "RMSE", estimate.MAE: "MAE", estimate.Q95: "95 % quantile"}[m]
-}
-
-// rounded is a number with three digits.
-func rounded(v float64) float64 {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return v
-	}
-	scale := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
-	return math.Round(v*scale) / scale
 }
