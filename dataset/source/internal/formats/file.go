@@ -124,8 +124,7 @@ func isRegular(path string) bool {
 }
 
 func readOnce(ctx context.Context, path string, read tableReader, opts sheets.Options,
-	notNumeric []int) (*dataset.Table,
-	error) {
+	notNumeric []int) (*dataset.Table, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
