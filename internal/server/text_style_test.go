@@ -89,7 +89,7 @@ func TestUploadsNameParameters(t *testing.T) {
 	}
 	known := map[string]bool{"separator": true, "format": true, "ignore": true, "decimal": true, "encoding": true,
 		"censored": true, "missing_marks": true, "lod": true}
-	files, err := filepath.Glob("../../dataset/source/*.go")
+	files, err := filepath.Glob("../../dataset/source/internal/*/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
