@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"

@@ -8,7 +8,7 @@ package fitted
 import (
 	"fmt"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/tables"
 )

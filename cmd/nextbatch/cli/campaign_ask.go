@@ -13,10 +13,10 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"

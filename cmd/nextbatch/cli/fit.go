@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"

@@ -19,11 +19,11 @@ type Kind uint8
 
 const (
 	OtherCell   Kind = iota // a word, or anything else
-	numberCell                  // a number, perhaps with a unit or said to be approximate
-	MissingCell                 // a mark of a missing value
-	belowCell                   // below a limit, which is the value, or NaN if it is not said
-	aboveCell                   // above a limit
-	foreignCell                 // a number in a unit that is not that of the column
+	numberCell              // a number, perhaps with a unit or said to be approximate
+	MissingCell             // a mark of a missing value
+	belowCell               // below a limit, which is the value, or NaN if it is not said
+	aboveCell               // above a limit
+	foreignCell             // a number in a unit that is not that of the column
 )
 
 // Cell is what a cell says.
