@@ -359,7 +359,7 @@ func (g *guesser) settle() error {
 			} else if found.total > 1 {
 				e.Detail = found.with(ids)
 				e.Advice = "correct them, or leave them empty if they are missing"
-				if marks := g.opts.setting("Missing", ""); marks != "" {
+				if marks := g.opts.setting("MissingMarks"); marks != "" {
 					e.Advice += "; name words that mean that with " + marks
 				}
 			}
@@ -400,7 +400,7 @@ func (g *guesser) checkUnits(j int, s *numberSink) error {
 	}
 	e := &Error{Line: s.cells.beside.line, Row: s.cells.beside.row, Column: j + 1, Name: g.names[j], Kind: ErrUnit,
 		Detail: detail, Advice: advice}
-	if words := g.opts.setting("Categorical", g.names[j]); words != "" && !s.label && !s.cells.history {
+	if words := g.opts.setting("Kinds", g.names[j]); words != "" && !s.label && !s.cells.history {
 		e.Advice += "; " + words + " makes it a column of categories"
 	}
 	return e
@@ -417,7 +417,7 @@ func (g *guesser) unknownLimit(j int, cells *tally) *Error {
 		e.Advice += ", or give it: " + lod
 	}
 	missing := g.opts.setting("Censored", "drop")
-	if marks := g.opts.setting("Missing", strings.Join(cells.unclear.list, ",")); cells.beyond.total == 0 && marks != "" {
+	if marks := g.opts.setting("MissingMarks", strings.Join(cells.unclear.list, ",")); cells.beyond.total == 0 && marks != "" {
 		missing = marks
 	}
 	e.Advice += "; " + missing + " makes such labels missing, so that their rows may be picked again"

@@ -372,18 +372,18 @@ func (t *tally) isNumeric(c *dataset.Numeric) bool {
 // remarks are what people should know about the cells of a column, given what messages call options and the column of
 // ids, which may be nil.
 func (t *tally) remarks(c *dataset.Numeric, ids dataset.Column,
-	setting func(field, value string) string) (warnings, notes []string) {
+	setting func(field string, value ...string) string) (warnings, notes []string) {
 	name := c.Name()
 	of := fmt.Sprintf("column %q", name)
 	if t.words.total > 0 {
 		advice := "correct such cells, or make them empty if they are missing"
-		if marks := setting("Missing", strings.Join(t.words.list[:min(3, len(t.words.list))], ",")); marks != "" {
+		if marks := setting("MissingMarks", strings.Join(t.words.list[:min(3, len(t.words.list))], ",")); marks != "" {
 			advice = "correct such cells, or confirm them with " + marks
 		}
 		warnings = append(warnings,
 			fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s; %s makes it a column of categories",
 				of, words.Count(t.words.total, "cell", "cells"), isAre(t.words.total), &t.words, advice,
-				setting("Categorical", name)))
+				setting("Kinds", name)))
 	}
 	if t.limits.total > 0 {
 		if !t.label {

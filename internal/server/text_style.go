@@ -9,7 +9,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -134,15 +133,4 @@ func speakToRequests(t *dataset.Table) {
 		}
 	}
 	t.SetOrigin(o)
-}
-
-// parameterOfField returns what a request that uploads a table calls a field of a nextbatch.Request.
-func parameterOfField(field string) string {
-	switch field {
-	case "TargetColumns":
-		return "target"
-	case "IDColumn":
-		return "id"
-	}
-	return campaign.SettingOf(field)
 }

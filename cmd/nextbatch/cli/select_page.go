@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -96,7 +97,7 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 // layOut adds runs, replicates and plates to the page.
 func (s *selecting) layOut(page *report.Batch, r *nextbatch.Result) error {
 	page.Runs = runTexts(s.request.Same, r.Runs)
-	shape, err := s.request.Layout.Parse(flagOf)
+	shape, err := s.request.Layout.Parse(options.Flag)
 	if err != nil {
 		return requestError(err)
 	}
