@@ -79,7 +79,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (one minute by default).
 
 .PHONY: soak
 soak: ## Run the tests that take many minutes.
-	NEXTBATCH_SOAK=1 go test -count=1 -timeout 4h -v -run '^TestSoak|^TestKilledRun' ./internal/benchmark ./campaign ./cmd/nextbatch ./cmd/nextbatch/cli
+	NEXTBATCH_SOAK=1 go test -count=1 -timeout 4h -v -run '^TestSoak|^TestKilledRun' ./internal/benchmark ./campaign ./internal/estimate ./cmd/nextbatch ./cmd/nextbatch/cli
 	NEXTBATCH_SOAK=1 go test . -count=1 -timeout 4h -v -run '^TestSoakLargePool$$'
 	CGO_ENABLED=1 go test ./selection -count=1 -race -run '^TestRanksSelectTheSame$$' -timeout 4h
 	go test ./network -count=1 -run IntervalsOnRealData -v -timeout 4h -intervals-labels 128,512,2048 -intervals-splits 3 -intervals-epochs 256

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
@@ -85,7 +86,7 @@ func TestSoakErrorsOfBlends(t *testing.T) {
 }
 
 type replayedError struct {
-	estimate campaign.Interval
+	estimate estimate.Interval
 	truth    float64
 }
 
@@ -120,7 +121,7 @@ func replayErrors(t *testing.T, kind learner.Kind, table replayedTable, seed uin
 		for i, r := range predicted.Rows {
 			sum += math.Pow(float64(predicted.Predictions[i][0].Value)-table.labels[r.ID], 2)
 		}
-		standing, err := c.Standing(t.Context(), campaign.StopRule{})
+		standing, err := c.Standing(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

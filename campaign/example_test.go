@@ -54,11 +54,7 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	rule, err := campaign.ParseStopRule("rmse<100")
-	if err != nil {
-		log.Fatal(err)
-	}
-	where, err := c.Standing(ctx, rule)
+	where, err := c.Standing(ctx, "rmse<100")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func TestLearners(t *testing.T) {
 					len(m.Rows) != 120 || m.Predictions == nil {
 					t.Errorf("the map is %+v %v", m, err)
 				}
-				standing, err := c.Standing(t.Context(), campaign.StopRule{})
+				standing, err := c.Standing(t.Context(), "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -195,7 +195,7 @@ func TestLearnersOfSeveralTargets(t *testing.T) {
 	if third.Model == "" || third.Trained != 28 || len(third.Chosen) != 2 || len(third.Rows[0].Predictions) != 2 {
 		t.Errorf("with labels of both: %+v", third.Asked)
 	}
-	standing, err := c.Standing(t.Context(), campaign.StopRule{})
+	standing, err := c.Standing(t.Context(), "")
 	if err != nil || len(standing.Targets[1].Learners) != 1 ||
 		standing.Targets[1].Learners[0].Learner != third.Chosen[1].Learner {
 		t.Errorf("%+v %v", standing, err)
@@ -264,7 +264,7 @@ func TestChangeOfLearner(t *testing.T) {
 		models[learner.NetworkAlone] == models[learner.TreesOnly] {
 		t.Errorf("the models are %v", models)
 	}
-	standing, err := c.Standing(t.Context(), campaign.StopRule{})
+	standing, err := c.Standing(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestCampaignFromBeforeLearners(t *testing.T) {
 	if trained.Kept || trained.Chosen != nil || !slices.Equal(ids(trained), []string{"r34", "r17", "r31", "r29"}) {
 		t.Errorf("with a new network: %v, kept %v", ids(trained), trained.Kept)
 	}
-	standing, err := c.Standing(t.Context(), campaign.StopRule{})
+	standing, err := c.Standing(t.Context(), "")
 	if err != nil || standing.Learner != "" || standing.Targets[0].Learners != nil {
 		t.Errorf("%+v %v", standing, err)
 	}

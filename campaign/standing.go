@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -20,10 +21,11 @@ import (
 // picked because they are unusual.
 type Standing struct {
 	Counts
-	Rule    StopRule         `json:"-"`
 	Learner learner.Kind     `json:"learner,omitempty" doc:"what is fitted: auto, gp or trees; absent for a network alone"`
 	Targets []TargetStanding `json:"targets"`
-	Advice  Advice           `json:"advice"`
+	// Advice is that of the stop rule.
+	Rule   estimate.StopRule `json:"-"`
+	Advice estimate.Advice   `json:"advice"`
 	// Doubtful are the labels that wait for a second look, the oldest first. Nothing here follows from them.
 	Doubtful []Waiting `json:"doubtful" doc:"labels that wait for a second look, the oldest first"`
 	// Model is nil before a model was fitted; State.Standing does not know it.
@@ -32,31 +34,32 @@ type Standing struct {
 
 // TargetStanding is where a campaign stands with one target.
 type TargetStanding struct {
-	Target  string    `json:"target"`
-	Labels  int       `json:"labels"`   // rows that have one
-	Audited int       `json:"audited"`  // audit rows among them with a prediction from before
-	HeldOut int       `json:"held_out"` // random rows among them that a model had held out
-	Random  int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
-	Noise   Noise     `json:"noise"`    // of repeated measurements
-	Curve   *Curve    `json:"curve"`    // nil if there are too few audit rows
-	Next    *Interval `json:"next" doc:"share by which 10 % more labels lower the RMSE"`
+	Target  string             `json:"target"`
+	Labels  int                `json:"labels"`   // rows that have one
+	Audited int                `json:"audited"`  // audit rows among them with a prediction from before
+	HeldOut int                `json:"held_out"` // random rows among them that a model had held out
+	Random  int                `json:"random"`   // rows among them that were drawn at random, for the gain meter
+	Noise   Noise              `json:"noise"`    // of repeated measurements
+	Curve   *estimate.Curve    `json:"curve"`    // nil if there are too few audit rows
+	Next    *estimate.Interval `json:"next" doc:"share by which 10 % more labels lower the RMSE"`
 	// of the error in the stop rule, or of an RMSE that is a tenth smaller than the present one
-	Forecast *Forecast `json:"forecast"`
-	Gain     *Gain     `json:"gain"` // as Campaign.MeasureGain found it last; nil before
-	Advice   Advice    `json:"advice"`
+	Forecast *estimate.Forecast `json:"forecast"`
+	Gain     *estimate.Gain     `json:"gain"` // as Campaign.MeasureGain found it last; nil before
+	Advice   estimate.Advice    `json:"advice"`
 	// Learners are the models of the asks so far, in their order, where any of them was a blend.
 	Learners []Fitted `json:"learners,omitempty"`
 }
 
-// defaultRule is the stop rule of a campaign that has none. docs/maintaining.md says how the share was chosen.
-var defaultRule = StopRule{Below: 0.02}
-
-// Standing returns where the campaign stands. The zero rule means "gain<2%". The cost
+// Standing returns where the campaign stands by a stop rule, such as "rmse<0.5"; an empty one means "gain<2%". The cost
 // of a label, 0 where it is not known, is for the forecast. Labels that wait for a second look
 // do not count; the advice is given only if it would be the same if they did.
-func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error) {
-	if rule == (StopRule{}) {
-		rule = defaultRule
+func (s *State) Standing(stop string, costPerLabel float64) (*Standing, error) {
+	rule := estimate.DefaultRule
+	if stop != "" {
+		var err error
+		if rule, err = estimate.ParseStopRule(stop); err != nil {
+			return nil, err
+		}
 	}
 	found, err := s.standing(rule, costPerLabel)
 	if waiting := s.Waiting(); err == nil && len(waiting) > 0 {
@@ -70,12 +73,12 @@ const mostDeciding = 20
 
 // despite returns advice that was found without the labels that wait for a second look if it is the same with them.
 // Otherwise it is too early to tell, because of a label that would change it alone or of all together.
-func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advice, error) {
+func (s *State) despite(waiting []Waiting, without estimate.Advice, rule estimate.StopRule) (estimate.Advice, error) {
 	with, err := s.withWaiting(waiting...).standing(rule, 0)
 	if err != nil || with.Advice.Verdict == without.Verdict {
 		return without, err
 	}
-	advice := Advice{Verdict: TooEarly,
+	advice := estimate.Advice{Verdict: estimate.TooEarly,
 		Because: fmt.Sprintf("%s for a second look: without them the advice would be %q, with them %q; together they decide",
 			words.Count(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
 	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
@@ -94,53 +97,54 @@ func (s *State) despite(waiting []Waiting, without Advice, rule StopRule) (Advic
 }
 
 // standing is Standing without a look at the labels that wait.
-func (s *State) standing(rule StopRule, costPerLabel float64) (*Standing, error) {
+func (s *State) standing(rule estimate.StopRule, costPerLabel float64) (*Standing, error) {
 	all := &Standing{Counts: s.Counts(), Rule: rule, Doubtful: append([]Waiting{}, s.Waiting()...)}
 	if s.Settings.Learner.Blends() {
 		all.Learner = s.Settings.Learner
 	}
 	var names []string
-	var advice []Advice
+	var advice []estimate.Advice
 	outcomes, noise, rows := s.Outcomes(), s.Noise(), int(all.Rows-all.Failed-all.Retired)
 	for i, name := range s.Created.Targets {
 		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i], Learners: s.fitted(i)}
 		audited, heldOut := auditedOf(outcomes, i), s.heldOut(i)
-		t.Audited, t.HeldOut, t.Random = len(audited), len(latest(heldOut)), len(s.randomRows(i))
+		t.Audited, t.HeldOut, t.Random = len(audited), len(estimate.Latest(heldOut)), len(s.randomRows(i))
 		if err := t.estimate(slices.Concat(audited, heldOut), rule, rows, costPerLabel); err != nil {
 			return nil, fmt.Errorf("target %q: %w", name, err)
 		}
-		if rule.concerns(name) {
+		if rule.Concerns(name) {
 			names, advice = append(names, name), append(advice, t.Advice)
 		}
 		all.Targets = append(all.Targets, t)
 	}
 	switch {
 	case len(names) == 0:
-		return nil, &StopRuleError{rule.String(), fmt.Sprintf("the campaign has no target %q", rule.Target)}
+		return nil, &estimate.StopRuleError{Text: rule.String(),
+			Problem: fmt.Sprintf("the campaign has no target %q", rule.Target)}
 	case len(s.Created.Targets) == 1:
 		all.Advice = advice[0]
 	default:
-		all.Advice = together(names, advice)
+		all.Advice = estimate.Together(names, advice)
 	}
 	return all, nil
 }
 
 // estimate fills in what follows from the audit rows, in a campaign in which that many rows can have a label.
-func (t *TargetStanding) estimate(audited []Audited, rule StopRule, rows int, cost float64) error {
-	curve, err := fitCurve(audited, t.Labels)
-	if few := (*TooFewError)(nil); errors.As(err, &few) {
+func (t *TargetStanding) estimate(audited []estimate.Audited, rule estimate.StopRule, rows int, cost float64) error {
+	curve, err := estimate.FitCurve(audited, t.Labels)
+	if few := (*estimate.TooFewError)(nil); errors.As(err, &few) {
 		t.Advice = rule.Judge(nil, rows)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	t.Curve, t.Next, t.Advice = curve, new(curve.gain()), rule.Judge(curve, rows)
+	t.Curve, t.Next, t.Advice = curve, new(curve.Gain()), rule.Judge(curve, rows)
 	switch {
-	case rule.Metric != "" && rule.concerns(t.Target):
-		t.Forecast = new(curve.forecast(rule.Metric, rule.Below, cost, rows))
+	case rule.Metric != "" && rule.Concerns(t.Target):
+		t.Forecast = new(curve.Forecast(rule.Metric, rule.Below, cost, rows))
 	case curve.RMSE.Value > 0:
-		t.Forecast = new(curve.forecastLess(cost, rows))
+		t.Forecast = new(curve.ForecastLess(cost, rows))
 	}
 	return nil
 }
@@ -156,20 +160,20 @@ func (s *State) labelsOf(target int) (n int) {
 }
 
 // randomRows returns the rows with a label of a target that were drawn at random.
-func (s *State) randomRows(target int) (list []Random) {
+func (s *State) randomRows(target int) (list []estimate.Random) {
 	for _, ref := range s.With(StatusLabelled) {
 		if label := s.Label(ref.Row)[target]; s.isRandom(ref.Row) && !math.IsNaN(label) {
-			list = append(list, Random{ref.Row, label})
+			list = append(list, estimate.Random{Row: ref.Row, Label: label})
 		}
 	}
 	return list
 }
 
 // auditedOf returns the predictions of a target for audit rows, and their labels.
-func auditedOf(outcomes []Outcome, target int) (list []Audited) {
+func auditedOf(outcomes []Outcome, target int) (list []estimate.Audited) {
 	for _, o := range outcomes {
 		if o.Audit && target < len(o.Predictions) && !math.IsNaN(o.Label[target]) {
-			list = append(list, Audited{Row: o.Row, Labels: o.Trained, Prediction: float64(o.Predictions[target].Value),
+			list = append(list, estimate.Audited{Row: o.Row, Labels: o.Trained, Prediction: float64(o.Predictions[target].Value),
 				Label: o.Label[target]})
 		}
 	}
@@ -187,7 +191,7 @@ func (a *Asked) learntFrom() int {
 
 // heldOut returns the predictions of models for random rows that they had held out, and
 // their labels.
-func (s *State) heldOut(target int) (list []Audited) {
+func (s *State) heldOut(target int) (list []estimate.Audited) {
 	seen := map[string]bool{} // models
 	for _, a := range s.Asks {
 		if seen[a.Model] {
@@ -197,16 +201,18 @@ func (s *State) heldOut(target int) (list []Audited) {
 		for _, held := range a.HeldOut {
 			v := float64(held.Values[target])
 			if s.Status(held.Row) == StatusLabelled && s.isRandom(held.Row) && !math.IsNaN(v) {
-				list = append(list, Audited{Row: held.Row, Labels: a.learntFrom(), Prediction: v, Label: s.Label(held.Row)[target]})
+				list = append(list, estimate.Audited{
+					Row: held.Row, Labels: a.learntFrom(), Prediction: v,
+					Label: s.Label(held.Row)[target]})
 			}
 		}
 	}
 	return list
 }
 
-// Standing returns where the campaign stands; the zero rule means "gain<2%". Nothing is
-// trained.
-func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, error) {
+// Standing returns where the campaign stands by a stop rule, such as "rmse<0.5"; an empty one means "gain<2%". Nothing
+// is trained.
+func (c *Campaign) Standing(ctx context.Context, stop string) (*Standing, error) {
 	s, err := c.State(ctx)
 	if err != nil {
 		return nil, err
@@ -215,7 +221,7 @@ func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, erro
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Standing(rule, cost)
+	found, err := s.Standing(stop, cost)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +261,7 @@ func (c *Campaign) meanCost(ctx context.Context, s *State) (float64, error) {
 // gainBlob is the key of what the gain meter found last, by target.
 const gainBlob = "gain"
 
-func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
+func (c *Campaign) gains(ctx context.Context) (map[string]*estimate.Gain, error) {
 	raw, err := c.store.Blob(ctx, c.name, gainBlob)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -263,7 +269,7 @@ func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found map[string]*Gain
+	var found map[string]*estimate.Gain
 	if err := json.Unmarshal(raw, &found); err != nil {
 		return nil, fmt.Errorf("the measured gain cannot be read: %w", err)
 	}
@@ -273,7 +279,7 @@ func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
 // MeasureGain estimates, for each target, how many random labels the error of the
 // current model would have taken, and keeps the answer for Standing. It fits nine
 // models to random rows alone, with the campaign's settings. With too few of these the error is a
-// *TooFewError. Of the ask, only the functions and the trainer have an effect.
+// *estimate.TooFewError. Of the ask, only the functions and the trainer have an effect.
 func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	s, err := c.State(ctx)
 	if err != nil {
@@ -285,14 +291,14 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	}
 	a.Trainer = c.trainer(ctx, a)
 	models := 0
-	outcomes, found := s.Outcomes(), map[string]*Gain{}
+	outcomes, found := s.Outcomes(), map[string]*estimate.Gain{}
 	for i, name := range s.Created.Targets {
-		curve, err := fitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
+		curve, err := estimate.FitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
 		if err != nil {
 			return err
 		}
 		train := rows.trainOn(s, i, a)
-		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve,
+		if found[name], err = estimate.MeasureGain(ctx, s.randomRows(i), curve,
 			func(ctx context.Context, learn, test []int64) ([]float64, error) {
 				list, err := train(ctx, learn, test)
 				if models++; a.Compared != nil {
@@ -311,7 +317,7 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 }
 
 // trainOn returns a function that fits models for one target to some rows alone.
-func (r *candidates) trainOn(s *State, target int, a Ask) Train {
+func (r *candidates) trainOn(s *State, target int, a Ask) estimate.Train {
 	one := *s // with this target only
 	one.Created.Targets, one.Settings.Weights, one.Settings.Ranges = s.Created.Targets[target:target+1], nil,
 		dataset.Ranges{s.Settings.Ranges.Of(target)}

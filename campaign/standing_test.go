@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/limits"
 )
 
@@ -24,18 +25,9 @@ func labelled(t *testing.T, c *campaign.Campaign, rows int, audit, off float64) 
 	}
 }
 
-func rule(t *testing.T, text string) campaign.StopRule {
+func standing(t *testing.T, c *campaign.Campaign, stop string) *campaign.Standing {
 	t.Helper()
-	r, err := campaign.ParseStopRule(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func standing(t *testing.T, c *campaign.Campaign, r campaign.StopRule) *campaign.Standing {
-	t.Helper()
-	s, err := c.Standing(t.Context(), r)
+	s, err := c.Standing(t.Context(), stop)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,13 +37,13 @@ func standing(t *testing.T, c *campaign.Campaign, r campaign.StopRule) *campaign
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	c, _ := begin(t, 200, campaign.Settings{})
-	early := standing(t, c, campaign.StopRule{})
-	if early.Targets[0].Curve != nil || early.Advice.Verdict != campaign.TooEarly || early.Open != 200 {
+	early := standing(t, c, "")
+	if early.Targets[0].Curve != nil || early.Advice.Verdict != estimate.TooEarly || early.Open != 200 {
 		t.Errorf("before any label: %+v", early)
 	}
 	labelled(t, c, 16, 0, 0)
 	labelled(t, c, 32, 0.5, 2)
-	found := standing(t, c, rule(t, "rmse<4"))
+	found := standing(t, c, "rmse<4")
 	y := found.Targets[0]
 	if y.Labels != 48 || y.Audited != 16 || y.Curve == nil {
 		t.Fatalf("%+v", y)
@@ -60,18 +52,18 @@ func TestStanding(t *testing.T) {
 	if e := y.Curve.RMSE; !(e.Low < e.Value && e.Value < 2 && e.Value > 1 && e.High < 4) {
 		t.Errorf("the error is %v", e)
 	}
-	if found.Advice.Verdict != campaign.Stop || y.Forecast.Wanted != 4 || y.Forecast.More.Value != 0 {
+	if found.Advice.Verdict != estimate.Stop || y.Forecast.Wanted != 4 || y.Forecast.More.Value != 0 {
 		t.Errorf("%+v, %+v", found.Advice, y.Forecast)
 	}
-	if a := standing(t, c, rule(t, "rmse<0.01")).Advice; a.Verdict != campaign.GoOn {
+	if a := standing(t, c, "rmse<0.01").Advice; a.Verdict != estimate.GoOn {
 		t.Errorf("%+v", a)
 	}
-	less := standing(t, c, campaign.StopRule{})
+	less := standing(t, c, "")
 	if want := y.Curve.RMSE.Value * 0.9; less.Targets[0].Forecast.Wanted != want || less.Rule.String() != "gain<2%" {
 		t.Errorf("%+v", less.Targets[0].Forecast)
 	}
-	wrong := (*campaign.StopRuleError)(nil)
-	if _, err := c.Standing(t.Context(), rule(t, "rmse(z)<1")); !errors.As(err, &wrong) ||
+	wrong := (*estimate.StopRuleError)(nil)
+	if _, err := c.Standing(t.Context(), "rmse(z)<1"); !errors.As(err, &wrong) ||
 		!strings.Contains(err.Error(), `"z"`) {
 		t.Errorf("%v", err)
 	}
@@ -83,7 +75,7 @@ func TestStandingCounts(t *testing.T) {
 	c, _ := begin(t, 200, campaign.Settings{})
 	labelled(t, c, 16, 1, 0)
 	labelled(t, c, 32, 0, 2)
-	if y := standing(t, c, campaign.StopRule{}).Targets[0]; y.Audited != 0 || y.Curve != nil || y.Labels != 48 {
+	if y := standing(t, c, "").Targets[0]; y.Audited != 0 || y.Curve != nil || y.Labels != 48 {
 		t.Errorf("%+v", y)
 	}
 }
@@ -106,10 +98,10 @@ func TestStandingDespiteWaiting(t *testing.T) {
 	if n := state(t, c).Counts().Waiting; n != 1 {
 		t.Fatalf("%d rows wait", n)
 	}
-	if a := standing(t, c, rule(t, "rmse<1e-9")).Advice; a.Verdict != campaign.GoOn {
+	if a := standing(t, c, "rmse<1e-9").Advice; a.Verdict != estimate.GoOn {
 		t.Errorf("the label that waits changes nothing: %v", a)
 	}
-	if a := standing(t, c, rule(t, "rmse<4")).Advice; a.Verdict != campaign.TooEarly ||
+	if a := standing(t, c, "rmse<4").Advice; a.Verdict != estimate.TooEarly ||
 		!strings.Contains(a.Because, "the label of "+wrong) || !strings.Contains(a.Because,
 		`without it the advice would be "stop"`) {
 		t.Errorf("the label that waits decides: %v", a)
@@ -117,7 +109,7 @@ func TestStandingDespiteWaiting(t *testing.T) {
 	if _, err := c.Retire(t.Context(), ada, []string{wrong}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if a := standing(t, c, rule(t, "rmse<4")).Advice; a.Verdict != campaign.Stop {
+	if a := standing(t, c, "rmse<4").Advice; a.Verdict != estimate.Stop {
 		t.Errorf("nothing waits any more: %v", a)
 	}
 }
@@ -127,7 +119,7 @@ func TestStandingCost(t *testing.T) {
 	c, _ := begin(t, 200, campaign.Settings{Limits: limits.Limits{CostColumn: "z", Budget: new(1e6)}})
 	labelled(t, c, 16, 0, 0)
 	labelled(t, c, 32, 0.5, 2)
-	f := standing(t, c, campaign.StopRule{}).Targets[0].Forecast
+	f := standing(t, c, "").Targets[0].Forecast
 	if f.Cost == nil || !(f.More.Low > 0) || !(math.Abs(f.Cost.Low-2*f.More.Low) < 0.2*f.Cost.Low) { // z is 0 to 4
 		t.Errorf("%+v", f)
 	}
@@ -138,18 +130,18 @@ func TestMeasureGain(t *testing.T) {
 	c, _ := begin(t, 200, campaign.Settings{})
 	labelled(t, c, 16, 0, 0)
 	labelled(t, c, 16, 1, 1)
-	few := (*campaign.TooFewError)(nil)
+	few := (*estimate.TooFewError)(nil)
 	if err := c.MeasureGain(t.Context(), campaign.Ask{}); !errors.As(err, &few) || few.Rows != 16 {
 		t.Errorf("%v", err)
 	}
-	if g := standing(t, c, campaign.StopRule{}).Targets[0].Gain; g != nil {
+	if g := standing(t, c, "").Targets[0].Gain; g != nil {
 		t.Errorf("%+v", g)
 	}
 	labelled(t, c, 40, 1, 1)
 	if err := c.MeasureGain(t.Context(), campaign.Ask{}); err != nil {
 		t.Fatal(err)
 	}
-	if g := standing(t, c, campaign.StopRule{}).Targets[0].Gain; g == nil || g.Labels != 72 || g.Rows != 56 {
+	if g := standing(t, c, "").Targets[0].Gain; g == nil || g.Labels != 72 || g.Rows != 56 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -181,7 +173,7 @@ func TestHeldOutRows(t *testing.T) {
 	if second := ask(t, c, campaign.Ask{Rows: 2}); second.HeldOut != nil {
 		t.Errorf("held-out rows of the same network were recorded again: %v", second.HeldOut)
 	}
-	y := standing(t, c, campaign.StopRule{}).Targets[0]
+	y := standing(t, c, "").Targets[0]
 	if y.HeldOut != 12 || y.Audited != 0 || y.Curve == nil || y.Curve.Rows != 12 {
 		t.Fatalf("%+v", y)
 	}
@@ -191,7 +183,7 @@ func TestHeldOutRows(t *testing.T) {
 		Accept: true}); err != nil {
 		t.Fatal(err)
 	}
-	if now := standing(t, c, campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 100*y.Curve.RMSE.Value) {
+	if now := standing(t, c, "").Targets[0]; !(now.Curve.RMSE.Value > 100*y.Curve.RMSE.Value) {
 		t.Errorf("after a label of 10,000, the error is %v", now.Curve.RMSE)
 	}
 	// Audit rows are held out by later networks; rows that were picked do not count.
@@ -211,7 +203,7 @@ func TestHeldOutRows(t *testing.T) {
 	if _, err := c.ChangeSettings(t.Context(), ada, settings); err != nil {
 		t.Fatal(err)
 	}
-	if n := standing(t, c, campaign.StopRule{}).Targets[0].HeldOut; n == 0 || n >= 24 {
+	if n := standing(t, c, "").Targets[0].HeldOut; n == 0 || n >= 24 {
 		t.Errorf("%d held-out rows count although the first labels were not random", n)
 	}
 }
@@ -231,7 +223,7 @@ func TestRandomStartAtOnce(t *testing.T) {
 		if _, err := c.ChangeSettings(t.Context(), ada, settings); err != nil {
 			t.Fatal(err)
 		}
-		y := standing(t, c, campaign.StopRule{}).Targets[0]
+		y := standing(t, c, "").Targets[0]
 		if want := map[bool]int{true: 12}[random]; y.HeldOut != want || (y.Curve != nil) != random {
 			t.Errorf("random start %v: %d held-out rows count, the curve is %v", random, y.HeldOut, y.Curve)
 		}

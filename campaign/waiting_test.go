@@ -257,9 +257,9 @@ func TestWaitingTeachesNothing(t *testing.T) {
 	t.Parallel()
 	c, _ := watched(t, campaign.Settings{RandomStart: true})
 	first := ask(t, c, campaign.Ask{Rows: 8, Audit: new(1.0)})
-	before := standing(t, c, campaign.StopRule{})
+	before := standing(t, c, "")
 	tell(t, c, first.Rows[0].ID, 50000.0)
-	after := standing(t, c, campaign.StopRule{})
+	after := standing(t, c, "")
 	if before.Targets[0].Curve.RMSE != after.Targets[0].Curve.RMSE || after.Targets[0].Labels != 40 || after.Waiting != 1 {
 		t.Errorf("%+v, %+v", before.Targets[0].Curve, after.Targets[0])
 	}
@@ -268,7 +268,7 @@ func TestWaitingTeachesNothing(t *testing.T) {
 	}
 	confirm(t, c, first.Rows[0].ID)
 	if now := standing(t, c,
-		campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 10*before.Targets[0].Curve.RMSE.Value) {
+		"").Targets[0]; !(now.Curve.RMSE.Value > 10*before.Targets[0].Curve.RMSE.Value) {
 		t.Errorf("after the confirmation: %+v", now.Curve)
 	}
 	if next := ask(t, c, campaign.Ask{Rows: 1}); next.Kept {
@@ -317,14 +317,14 @@ func TestFirstLabelsAreComparedWithEachOther(t *testing.T) {
 func TestStandingNamesItsModel(t *testing.T) {
 	t.Parallel()
 	c, _ := watched(t, campaign.Settings{RandomStart: true})
-	if m := standing(t, c, campaign.StopRule{}).Model; m != nil {
+	if m := standing(t, c, "").Model; m != nil {
 		t.Errorf("before the first ask: %+v", m)
 	}
 	batch := ask(t, c, campaign.Ask{Rows: 2})
 	tell(t, c, batch.Rows[0].ID, 3.0) // a label that is new has not changed
 	check := func(what string, changed int) {
 		t.Helper()
-		m := standing(t, c, campaign.StopRule{}).Model
+		m := standing(t, c, "").Model
 		if m == nil || m.Ask != batch.Ask || m.Trained != batch.Trained || m.Changed != changed ||
 			(m.Note() == "") != (changed == 0) {
 			t.Errorf("%s: %+v: %s", what, m, m.Note())
@@ -360,7 +360,7 @@ func TestCorrectionsChangeEstimates(t *testing.T) {
 	for i, r := range batch.Rows {
 		tell(t, c, r.ID, float64(i%7))
 	}
-	rmse := func() float64 { return standing(t, c, campaign.StopRule{}).Targets[0].Curve.RMSE.Value }
+	rmse := func() float64 { return standing(t, c, "").Targets[0].Curve.RMSE.Value }
 	before := rmse()
 	corrected, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(batch.Rows[3].ID, 90.0), Accept: true})
 	if err != nil {

@@ -286,13 +286,14 @@ func (g *guesser) finish() (*dataset.Table, error) {
 	o := dataset.Origin{Style: g.style, Headless: !g.header, Stored: g.stored, Notes: g.notes, Lines: g.lines,
 		Warnings: slices.Concat(g.warnings, g.totals())}
 	var marks []dataset.Column
+	ids := g.ids() // which looks at all columns
 	for _, s := range g.sinks {
 		numbers, ok := s.(*numberSink)
 		if !ok || numbers == nil || numbers.cells == nil {
 			continue
 		}
 		numbers.cells.setUnit(numbers.into)
-		warnings, notes := numbers.cells.remarks(numbers.into, g.ids(), g.opts.setting)
+		warnings, notes := numbers.cells.remarks(numbers.into, ids, g.opts.setting)
 		o.Warnings, o.Notes = append(o.Warnings, warnings...), append(o.Notes, notes...)
 		if c := g.marksOf(numbers, t); c != nil {
 			marks = append(marks, c)
@@ -339,6 +340,7 @@ func (g *guesser) ids() dataset.Column {
 // settle decides about columns of numbers that have words. All words of columns that must be numbers are one error.
 func (g *guesser) settle() error {
 	var wrong []*Error
+	ids := g.ids()
 	for j, s := range g.sinks {
 		numbers, ok := s.(*numberSink)
 		if !ok || numbers == nil || numbers.cells == nil {
@@ -354,7 +356,7 @@ func (g *guesser) settle() error {
 		e := g.fieldError(numbers.cells.first, j, ErrNumber, []byte(found.list[0]))
 		switch {
 		case !numbers.guessed:
-			if ids := g.ids(); found.total == 1 && ids != nil {
+			if found.total == 1 && ids != nil {
 				e.Detail += fmt.Sprintf(" (id %s)", ids.Format(found.by[found.list[0]].rows[0]))
 			} else if found.total > 1 {
 				e.Detail = found.with(ids)
@@ -378,9 +380,11 @@ func (g *guesser) settle() error {
 		}
 	}
 	if len(wrong) > 0 {
+		details := []string{wrong[0].Detail}
 		for _, e := range wrong[1:] {
-			wrong[0].Detail += fmt.Sprintf("; in column %d (%s): %s", e.Column, e.Name, e.Detail)
+			details = append(details, fmt.Sprintf("in column %d (%s): %s", e.Column, e.Name, e.Detail))
 		}
+		wrong[0].Detail = strings.Join(details, "; ")
 		return wrong[0]
 	}
 	if g.late != nil {

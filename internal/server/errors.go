@@ -20,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -42,7 +43,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	var (
 		told     *campaign.TellError
 		rows     *campaign.RowsError
-		stop     *campaign.StopRuleError
+		stop     *estimate.StopRuleError
 		undo     *campaign.UndoError
 		repeated *campaign.RequestError
 		request  *nextbatch.RequestError

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
@@ -445,7 +446,7 @@ func TestGain(t *testing.T) {
 		t.Errorf("before: %d random rows, gain %v", before.Random, before.Gain)
 	}
 	j = v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/large/gains", map[string]any{}))
-	if j.State != wire.Done || j.Progress.Stage != "comparing" || j.Progress.Of != 4*campaign.GainNetworks ||
+	if j.State != wire.Done || j.Progress.Stage != "comparing" || j.Progress.Of != 4*estimate.GainNetworks ||
 		j.Progress.Done != j.Progress.Of {
 		t.Fatalf("with 80 labels: %+v", j)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
@@ -322,7 +323,7 @@ func TestCampaignOverHTTP(t *testing.T) {
 	}
 
 	standing := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/small/standing?stop=rmse%3C0.5", nil)
-	if standing.Labelled != 12 || len(standing.Targets) != 1 || standing.Advice.Verdict != campaign.TooEarly {
+	if standing.Labelled != 12 || len(standing.Targets) != 1 || standing.Advice.Verdict != estimate.TooEarly {
 		t.Errorf("standing %+v", standing)
 	}
 

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -36,7 +37,7 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 	if err != nil {
 		return outcome{}, err
 	}
-	done, networks := 0, campaign.GainNetworks*len(state.Created.Targets)
+	done, networks := 0, estimate.GainNetworks*len(state.Created.Targets)
 	a.Epoch = func(e network.Epoch) {
 		done++
 		j.progress(wire.Progress{Stage: "comparing", Done: min(done, networks*e.Of), Of: networks * e.Of})
@@ -56,7 +57,7 @@ func (s *Server) standing(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	standing, err := wire.Standing(ctx, c, in.Stop)
+	standing, err := c.Standing(ctx, in.Stop)
 	if err != nil {
 		return nil, err
 	}

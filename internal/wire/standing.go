@@ -1,25 +1,13 @@
 package wire
 
 import (
-	"context"
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/learner"
 )
-
-// Standing returns the standing of a campaign by a stop rule; an empty one means the default.
-func Standing(ctx context.Context, c *campaign.Campaign, stop string) (*campaign.Standing, error) {
-	var rule campaign.StopRule
-	if stop != "" {
-		var err error
-		if rule, err = campaign.ParseStopRule(stop); err != nil {
-			return nil, err
-		}
-	}
-	return c.Standing(ctx, rule)
-}
 
 // CampaignStatus is what 'nextbatch campaign status --json' prints: what a standing has, where worker and service
 // send a campaign.Standing as it is, and what About has, in a shape that is older than both. Error, interval and
@@ -32,8 +20,8 @@ type CampaignStatus struct {
 	Interval *[2]fitted.Float   `json:"interval"`          // that holds it with the probability of coverage
 	Coverage fitted.Float       `json:"coverage"`
 	ErrorOf  string             `json:"error_of"` // on which rows the error is estimated, or why there is none
-	Forecast *campaign.Forecast `json:"forecast"`
-	Advice   campaign.Advice    `json:"advice"`
+	Forecast *estimate.Forecast `json:"forecast"`
+	Advice   estimate.Advice    `json:"advice"`
 	Rule     string             `json:"stop"`
 	Targets  []TargetStatus     `json:"targets"`
 	// Doubtful are the labels that wait for a second look, the oldest first.

@@ -207,7 +207,7 @@ func (c *call) campaignStatus() (any, error) {
 		if err != nil || body.Stop == nil {
 			return s, err
 		}
-		s.Standing, err = wire.Standing(c.ctx, camp, *body.Stop)
+		s.Standing, err = camp.Standing(c.ctx, *body.Stop)
 		return s, err
 	})
 }

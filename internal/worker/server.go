@@ -18,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
@@ -276,7 +277,7 @@ func kindOf(err error) string {
 		return "cancelled"
 	case is[*requestError](err), is[*nextbatch.RequestError](err), is[*spec.Error](err),
 		is[*campaign.RequestError](err), is[*campaign.NameError](err), is[*campaign.UndoError](err),
-		is[*campaign.StopRuleError](err),
+		is[*estimate.StopRuleError](err),
 		errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound):
 		return "request"
 	case is[*memoryError](err), is[*SizeError](err), errors.Is(err, device.ErrMemory):

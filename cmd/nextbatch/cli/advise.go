@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/report"
@@ -243,7 +243,7 @@ type adviseResult struct {
 	Ratio      number              `json:"rmse_mae_ratio"`
 	// in sample efficiency, by the paper's data sets
 	Expected number             `json:"expected_improvement"`
-	Fall     *campaign.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
+	Fall     *estimate.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
 	Methods  []adviseMethod     `json:"methods"`
 	Replay   *replayEntry       `json:"replay,omitempty"`
 	Seed     uint64             `json:"seed"`
@@ -262,10 +262,10 @@ type adviseTarget struct {
 // adviseMethod compares a method with random; its intervals hold for all methods together.
 type adviseMethod struct {
 	Spec       string            `json:"spec"`
-	Reduction  campaign.Interval `json:"log_rmse_reduction"` // mean over the rounds after the start
-	ErrorRatio campaign.Interval `json:"error_ratio"`        // the same as error of the method / error of random
+	Reduction  estimate.Interval `json:"log_rmse_reduction"` // mean over the rounds after the start
+	ErrorRatio estimate.Interval `json:"error_ratio"`        // the same as error of the method / error of random
 	// the final error of random; null beyond the range of the replay
-	Labels campaign.Interval `json:"labels_to_reach"`
+	Labels estimate.Interval `json:"labels_to_reach"`
 }
 
 // replayEntry holds the division of the labelled rows, and the learning curves.
@@ -299,13 +299,13 @@ func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) a
 	if c == nil {
 		return r
 	}
-	fall := campaign.Interval(c.Fall)
+	fall := estimate.Interval(c.Fall)
 	r.Fall = &fall
 	for _, g := range c.Methods {
-		ratio := campaign.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High),
+		ratio := estimate.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High),
 			High: math.Exp(-g.Reduction.Low)}
-		r.Methods = append(r.Methods, adviseMethod{g.Spec, campaign.Interval(g.Reduction), ratio,
-			campaign.Interval(g.Labels)})
+		r.Methods = append(r.Methods, adviseMethod{g.Spec, estimate.Interval(g.Reduction), ratio,
+			estimate.Interval(g.Labels)})
 	}
 	r.Replay = &replayEntry{number(c.Confidence), advice.Sizes.Test, advice.Sizes.Valid, c.Splits,
 		c.Labels, map[string][]number{}}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -17,7 +17,7 @@ func statusPage(s *campaignStatus, store []string) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		s.marked(fmt.Sprintf("Advice: %v.", s.Advice)),
 		s.marked(fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), countsText(s.Counts)) + waitingNote(s)),
-		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", modelWord(s.Learner), 100*campaign.Coverage, ruleText(s.rule))),
+		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", modelWord(s.Learner), 100*estimate.Coverage, ruleText(s.rule))),
 	}}
 	page.Sections = []report.Section{{Title: "What to do next", Steps: s.nextSteps(store)}}
 	for i, t := range s.Targets {
@@ -30,14 +30,14 @@ func statusPage(s *campaignStatus, store []string) *report.Page {
 }
 
 // ruleText says when a stop rule holds.
-func ruleText(r campaign.StopRule) string {
+func ruleText(r estimate.StopRule) string {
 	of := ""
 	if r.Target != "" {
 		of = " of " + r.Target
 	}
 	if r.Metric == "" {
 		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%",
-			100*campaign.MoreLabels, of, 100*r.Below)
+			100*estimate.MoreLabels, of, 100*r.Below)
 	}
 	return fmt.Sprintf("the %s%s is below %s", metricName(r.Metric), of, words.Number(r.Below))
 }
@@ -57,9 +57,9 @@ func (s *campaignStatus) nextSteps(store []string) (steps []report.Step) {
 		add("Label "+words.Count(n, "row that is", "rows that are")+" out, and tell their labels:", "tell", "batch.csv")
 	}
 	switch {
-	case s.Advice.Verdict == campaign.Stop:
+	case s.Advice.Verdict == estimate.Stop:
 		add("There are enough labels. This writes the table with them:", "export", "labelled.csv")
-	case s.Counts.Open > 0 && s.Advice.Verdict == campaign.TooEarly:
+	case s.Counts.Open > 0 && s.Advice.Verdict == estimate.TooEarly:
 		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask",
 			"--audit", "1/4", "--out", "batch.csv")
 	case s.Counts.Open > 0:
@@ -163,7 +163,7 @@ func curveTable(t wire.TargetStatus, kind learner.Kind) *report.Table {
 	table := &report.Table{
 		Title: models + " so far",
 		Note: fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models,
-			campaign.LeastAudited),
+			estimate.LeastAudited),
 		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
 	}
 	if kind.Blends() {
@@ -191,13 +191,13 @@ func (s *campaignStatus) curveFigure(t wire.TargetStatus) *report.Figure {
 		if n := len(fitted.X); n > 0 && fitted.X[n-1] == float64(labels) {
 			continue
 		}
-		e := t.Curve.ErrorAt(campaign.RMSE, labels)
+		e := t.Curve.ErrorAt(estimate.RMSE, labels)
 		fitted.X, fitted.Y = append(fitted.X, float64(labels)), append(fitted.Y, e.Value)
 		fitted.Low, fitted.High = append(fitted.Low, e.Low), append(fitted.High, e.High)
 	}
 	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10,
 		Curves: []report.Curve{fitted}}
-	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
+	if f := t.Forecast; f != nil && f.Metric == estimate.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
 		panel.Curves = append(panel.Curves, report.Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends,
 			Y: []float64{f.Wanted, f.Wanted}, Reference: true})

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/oracle"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -104,7 +106,7 @@ func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer
 	}
 	defer r.memory.begin()()
 	return r.with(ctx, address, func(c *campaign.Campaign) (err error) {
-		command, err := campaign.NewCommand(r.oracle)
+		command, err := oracle.NewCommand(r.oracle)
 		if err != nil {
 			return usagef("--oracle: %w", err)
 		}
@@ -155,11 +157,10 @@ func (r *campaignRunning) check() (how campaign.Run, err error) {
 		}
 	}
 	if r.stop != "" {
-		rule, err := campaign.ParseStopRule(r.stop)
-		if err != nil {
+		if _, err := estimate.ParseStopRule(r.stop); err != nil {
 			return how, usagef("--stop: %w", err)
 		}
-		how.Stop = func(s *campaign.State) (string, error) { return stopNow(s, rule) }
+		how.Stop = r.stopNow
 	}
 	if err := r.memory.check(); err != nil {
 		return how, err
@@ -167,13 +168,13 @@ func (r *campaignRunning) check() (how campaign.Run, err error) {
 	return how, nil
 }
 
-// stopNow returns why the rule says to stop, or nothing.
-func stopNow(s *campaign.State, rule campaign.StopRule) (because string, err error) {
-	standing, err := s.Standing(rule, 0)
-	if err != nil || standing.Advice.Verdict != campaign.Stop {
+// stopNow returns why the stop rule says to stop, or nothing.
+func (r *campaignRunning) stopNow(s *campaign.State) (because string, err error) {
+	standing, err := s.Standing(r.stop, 0)
+	if err != nil || standing.Advice.Verdict != estimate.Stop {
 		return "", err
 	}
-	return fmt.Sprintf("%v holds: %s", rule, standing.Advice.Because), nil
+	return fmt.Sprintf("%v holds: %s", standing.Rule, standing.Advice.Because), nil
 }
 
 // reporter returns the function that reports the progress towards the given number of labels.
@@ -235,7 +236,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 
 // runError wraps an error of a run so that it gets the right exit code.
 func runError(err error) error {
-	if rule := (*campaign.StopRuleError)(nil); errors.As(err, &rule) {
+	if rule := (*estimate.StopRuleError)(nil); errors.As(err, &rule) {
 		return usagef("--stop: %w", rule)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -80,7 +81,7 @@ early to tell; the others are those of 'nextbatch select'.`,
 // stopError reports that a stop rule does not hold yet.
 type stopError struct {
 	rule    string
-	verdict campaign.Verdict
+	verdict estimate.Verdict
 }
 
 func (e stopError) Error() string {
@@ -88,9 +89,8 @@ func (e stopError) Error() string {
 }
 
 func (s *campaignStanding) run(ctx context.Context, address string, out io.Writer) (err error) {
-	rule := campaign.StopRule{}
 	if s.stop != "" {
-		if rule, err = campaign.ParseStopRule(s.stop); err != nil {
+		if _, err := estimate.ParseStopRule(s.stop); err != nil {
 			return usagef("--stop: %w", err)
 		}
 	}
@@ -107,8 +107,8 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 		if err := s.measureGain(ctx, c); err != nil {
 			return err
 		}
-		status, err := statusOf(ctx, c, rule)
-		if wrong := (*campaign.StopRuleError)(nil); errors.As(err, &wrong) {
+		status, err := statusOf(ctx, c, s.stop)
+		if wrong := (*estimate.StopRuleError)(nil); errors.As(err, &wrong) {
 			return usagef("--stop: %w", err)
 		}
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 		} else {
 			err = printStatus(out, status)
 		}
-		if err == nil && s.stop != "" && status.Advice.Verdict != campaign.Stop {
+		if err == nil && s.stop != "" && status.Advice.Verdict != estimate.Stop {
 			return stopError{status.Rule, status.Advice.Verdict}
 		}
 		return err
@@ -139,7 +139,7 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	defer s.memory.begin()() // only here, as limiting garbage would take half of the time of a status alone
 	err := c.MeasureGain(ctx, s.asking(&s.memory))
 	s.progress.done()
-	if few := (*campaign.TooFewError)(nil); errors.As(err, &few) {
+	if few := (*estimate.TooFewError)(nil); errors.As(err, &few) {
 		s.progress.say("%v", few)
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 // campaignStatus is what status prints, and where its page comes from.
 type campaignStatus struct {
 	wire.CampaignStatus
-	rule  campaign.StopRule
+	rule  estimate.StopRule
 	state *campaign.State
 	log   []campaign.Event
 }
@@ -171,7 +171,7 @@ func (s *campaignStatus) markedTable(t *report.Table) *report.Table {
 	return t.Map(func(text string) string { return s.marked(text) })
 }
 
-func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule) (*campaignStatus, error) {
+func statusOf(ctx context.Context, c *campaign.Campaign, stop string) (*campaignStatus, error) {
 	state, err := c.State(ctx)
 	if err != nil {
 		return nil, err
@@ -180,12 +180,12 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.Standing(ctx, rule)
+	found, err := c.Standing(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
 	s := &campaignStatus{wire.CampaignStatus{
-		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: campaign.Coverage, Advice: found.Advice,
+		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: estimate.Coverage, Advice: found.Advice,
 		Rule:     found.Rule.String(),
 		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version,
@@ -207,7 +207,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule)
 func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
 	if t.Curve == nil {
 		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
-			campaign.LeastAudited, t.Audited)
+			estimate.LeastAudited, t.Audited)
 	}
 	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", modelWord(kind),
 		words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
@@ -279,7 +279,7 @@ func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts [][2]string) {
 	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
 	add("", "%s", t.ErrorOf)
 	if t.Next != nil {
-		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*campaign.MoreLabels, percentText(*t.Next))
+		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*estimate.MoreLabels, percentText(*t.Next))
 	}
 	if t.Forecast != nil {
 		add("forecast", "%s", forecastText(*t.Forecast))
@@ -311,12 +311,12 @@ func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
 		words.Count(last.Labels, "label", "labels"), last.Learner)
 }
 
-func percentText(i campaign.Interval) string {
+func percentText(i estimate.Interval) string {
 	return fmt.Sprintf("%s %% (%s to %s %%)", words.Brief(100*i.Value), words.Brief(100*i.Low), words.Brief(100*i.High))
 }
 
 // forecastText is the forecast with its cost.
-func forecastText(f campaign.Forecast) string {
+func forecastText(f estimate.Forecast) string {
 	f.Wanted = rounded(f.Wanted)
 	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
 	if f.Cost != nil && f.Cost.High > 0 && !math.IsInf(f.Cost.High, 0) {
@@ -325,8 +325,8 @@ func forecastText(f campaign.Forecast) string {
 	return text
 }
 
-func metricName(m campaign.Metric) string {
-	return map[campaign.Metric]string{campaign.RMSE: "RMSE", campaign.MAE: "MAE", campaign.Q95: "95 % quantile"}[m]
+func metricName(m estimate.Metric) string {
+	return map[estimate.Metric]string{estimate.RMSE: "RMSE", estimate.MAE: "MAE", estimate.Q95: "95 % quantile"}[m]
 }
 
 // rounded is a number with three digits.

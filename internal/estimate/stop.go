@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"fmt"
@@ -31,7 +31,10 @@ type StopRule struct {
 	Below  float64 // the error, in the units of the label, or the gain as a share
 }
 
-// MoreLabels is the increase of labels, as a share of those that there are, whose gain a rule
+// DefaultRule is the stop rule of a campaign that has none. docs/maintaining.md says how the share was chosen.
+var DefaultRule = StopRule{Below: 0.02}
+
+// MoreLabels is the relative increase in labels whose gain a rule
 // such as gain<2% is about.
 const MoreLabels = 0.1
 
@@ -97,8 +100,8 @@ func (r StopRule) String() string {
 	return fmt.Sprintf("%s%s<%v", r.Metric, target, r.Below)
 }
 
-// concerns reports whether the rule is about a target.
-func (r StopRule) concerns(target string) bool { return r.Target == "" || r.Target == target }
+// Concerns reports whether the rule is about a target.
+func (r StopRule) Concerns(target string) bool { return r.Target == "" || r.Target == target }
 
 // Verdict is the answer of a stop rule.
 type Verdict string
@@ -139,18 +142,18 @@ func (r StopRule) Judge(c *Curve, rows int) Advice {
 		return Advice{Verdict: Stop, Because: is + ", below " + words.Grouped(r.Below)}
 	case e.Low >= r.Below:
 		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %s; %s", is, words.Grouped(r.Below),
-			c.forecast(r.Metric, r.Below, 0, rows))}
+			c.Forecast(r.Metric, r.Below, 0, rows))}
 	case e.Value < r.Below:
 		more := moreRows(c.Rows, math.Log(e.High/e.Value), math.Log(r.Below/e.Value), 0)
 		return tooEarly(fmt.Sprintf("%s, probably below %s, but not certainly", is,
 			words.Grouped(r.Below)), more, rows-c.Labels)
 	}
 	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %s, but not certainly; %s", is,
-		words.Grouped(r.Below), c.forecast(r.Metric, r.Below, 0, rows))}
+		words.Grouped(r.Below), c.Forecast(r.Metric, r.Below, 0, rows))}
 }
 
 func (r StopRule) judgeGain(c *Curve, rows int) Advice {
-	gain, wanted := c.gain(), 100*r.Below
+	gain, wanted := c.Gain(), 100*r.Below
 	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %s %% (%s to %s %%)", 100*MoreLabels,
 		words.Brief(100*gain.Value), words.Brief(100*gain.Low), words.Brief(100*gain.High))
 	switch {
@@ -205,14 +208,14 @@ func tooEarly(is string, more float64, open int) Advice {
 		words.Count(n, "more audit row", "more audit rows")), Audits: n}
 }
 
-// gain returns the share by which MoreLabels lowers the RMSE; 0 where the error seems to rise.
-func (c *Curve) gain() Interval {
+// Gain returns the share by which MoreLabels lowers the RMSE; 0 where the error seems to rise.
+func (c *Curve) Gain() Interval {
 	return over(c.grids[RMSE], func(s scenario) float64 { return max(0, -math.Expm1(s.slope*math.Log1p(MoreLabels))) })
 }
 
-// together returns the advice for a campaign with several targets: it stops when every
+// Together returns the advice for a campaign with several targets: it stops when every
 // target may stop.
-func together(targets []string, advice []Advice) Advice {
+func Together(targets []string, advice []Advice) Advice {
 	for _, v := range []Verdict{GoOn, TooEarly, Stop} {
 		var because []string
 		for i, a := range advice {

@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"encoding/json"

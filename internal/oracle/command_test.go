@@ -1,6 +1,6 @@
 //go:build unix
 
-package campaign_test
+package oracle_test
 
 import (
 	"bufio"
@@ -18,12 +18,13 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/oracle"
 )
 
 // label runs a command on a row of a campaign with these targets.
 func label(t *testing.T, line string, targets ...string) ([]float64, error) {
 	t.Helper()
-	c, err := campaign.NewCommand(line)
+	c, err := oracle.NewCommand(line)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestCommandRefuses(t *testing.T) {
 		"": "the command is empty", "  ": "the command is empty", "'a": "ends inside quotes", `a\`: "after a backslash",
 		"no-such-program-anywhere {id}": "no-such-program-anywhere", "/": "/",
 	} {
-		if _, err := campaign.NewCommand(line); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := oracle.NewCommand(line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
@@ -81,7 +82,7 @@ func TestCommandRefuses(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := campaign.NewCommand(program)
+	c, err := oracle.NewCommand(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pids")
-			c, err := campaign.NewCommand(fmt.Sprintf(offspring, trap, file))
+			c, err := oracle.NewCommand(fmt.Sprintf(offspring, trap, file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +172,7 @@ func lives(pid int) bool {
 // command nor a child of it.
 func TestCommandDiesWithItsParent(t *testing.T) {
 	if file := os.Getenv("NEXTBATCH_TEST_OFFSPRING"); file != "" {
-		c, err := campaign.NewCommand(fmt.Sprintf(offspring, "", file))
+		c, err := oracle.NewCommand(fmt.Sprintf(offspring, "", file))
 		if err != nil {
 			t.Fatal(err)
 		}

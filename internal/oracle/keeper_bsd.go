@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package campaign
+package oracle
 
 import "syscall"
 

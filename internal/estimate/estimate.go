@@ -1,4 +1,6 @@
-package campaign
+// Package estimate estimates the error of a model from rows that were drawn at random, and what follows from it: the
+// learning curve, how many labels a wanted error takes, when to stop, and the gain over random selection.
+package estimate
 
 import (
 	"cmp"
@@ -15,7 +17,7 @@ import (
 // The error of the current model, from predictions of older ones.
 //
 // Few rows are drawn at random, and each is predicted by the model of its time, so
-// the rows are pooled through a learning curve (estimate_curve.go): an error e_i of a
+// the rows are pooled through a learning curve (curve.go): an error e_i of a
 // model with n_i labels suggests that the model with n labels would have made one of
 // about
 //
@@ -34,7 +36,7 @@ import (
 // numbers k and l with P(X < k) ≤ 5 % and P(X ≥ l) ≤ 5 %, where X, the count of errors
 // below the quantile, is binomial. Up to 58 rows there is no such l and no upper limit.
 //
-// The uncertainty of the slope widens every interval, by the grid of estimate_curve.go.
+// The uncertainty of the slope widens every interval, by the grid of curve.go.
 
 // Coverage is the probability, about, with which the intervals of this package hold the
 // truth.
@@ -191,8 +193,8 @@ func quantileOf(sizes []float64) Interval {
 	return found
 }
 
-// latest returns the last prediction of each row, given all in the order of labels.
-func latest(audited []Audited) []Audited {
+// Latest returns the last prediction of each row, given all in the order of labels.
+func Latest(audited []Audited) []Audited {
 	last := map[int64]int{}
 	for i, a := range audited {
 		last[a.Row] = i

@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"encoding/json"
@@ -56,7 +56,7 @@ func (j judged) known(r *Recording, ask int) (list []Audited) {
 // curve returns the curve after an ask; nil where there are too few random rows.
 func (j judged) curve(t *testing.T, r *Recording, ask int) *Curve {
 	t.Helper()
-	c, err := fitCurve(j.known(r, ask), r.Asks[ask].Labels)
+	c, err := FitCurve(j.known(r, ask), r.Asks[ask].Labels)
 	if few := (*TooFewError)(nil); err != nil && !errors.As(err, &few) {
 		t.Fatal(err)
 	}
@@ -132,9 +132,9 @@ func (f *forecastsJudged) add(t *testing.T, r *Recording, j judged, relative boo
 		wanted, got := last.RMSE, Forecast{}
 		if relative {
 			wanted = r.Asks[k].RMSE * (1 - lessError)
-			got = c.forecastLess(0, r.Rows)
+			got = c.ForecastLess(0, r.Rows)
 		} else {
-			got = c.forecast(RMSE, wanted, 0, r.Rows)
+			got = c.Forecast(RMSE, wanted, 0, r.Rows)
 		}
 		truth, reached := r.truth(k, wanted)
 		f.count(got, truth, reached)
@@ -216,11 +216,11 @@ func TestSoakStop(t *testing.T) {
 				}
 				fmt.Printf("| %s | %s | %v | %d | %d | %d | %d, %d, %d |\n", key, way.name, rule, f.campaigns, f.stopped, f.early,
 					f.verdicts[GoOn], f.verdicts[TooEarly], f.verdicts[Stop])
-				if goal := strings.HasPrefix(key, "0 %") || strings.HasSuffix(key, "second look"); goal && rule == defaultRule &&
+				if goal := strings.HasPrefix(key, "0 %") || strings.HasSuffix(key, "second look"); goal && rule == DefaultRule &&
 					f.campaigns >= fewestJudged && 10*f.early >= f.campaigns {
 					t.Errorf("%s, %s: %d of %d campaigns were stopped too early", key, way.name, f.early, f.campaigns)
 				}
-				if rule == defaultRule {
+				if rule == DefaultRule {
 					t.Logf("%s, %s: too early: %s", key, way.name, strings.Join(f.names, "; "))
 				}
 			}

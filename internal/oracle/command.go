@@ -1,4 +1,5 @@
-package campaign
+// Package oracle labels the rows of campaigns by supervised programs.
+package oracle
 
 import (
 	"bytes"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/nextbatch/nextbatch/campaign"
 )
 
 // A command as an oracle
@@ -25,7 +28,7 @@ import (
 //
 // No process of it outlives this one: it has a process group of its own (on Windows a job),
 // which is killed when the command has ended, when its time is up, when the run ends, and, by a
-// keeper (oracle_keeper_unix.go) or the system, when this process dies.
+// keeper (keeper_unix.go) or the system, when this process dies.
 
 // exitLater is the exit code of a command whose label will be told: EX_TEMPFAIL of
 // sysexits.h.
@@ -107,8 +110,8 @@ func splitWords(line string) (words []string, err error) {
 	return words, nil
 }
 
-// Label is an Oracle.
-func (c *Command) Label(ctx context.Context, q Question) ([]float64, error) {
+// Label is a campaign.Oracle.
+func (c *Command) Label(ctx context.Context, q campaign.Question) ([]float64, error) {
 	words := slices.Clone(c.words)
 	for i, word := range words {
 		if words[i] = strings.ReplaceAll(word, "{id}", q.ID); strings.ContainsRune(words[i], 0) {
@@ -117,7 +120,7 @@ func (c *Command) Label(ctx context.Context, q Question) ([]float64, error) {
 	}
 	program, err := exec.LookPath(words[0])
 	if err != nil {
-		return nil, &BrokenError{err}
+		return nil, &campaign.BrokenError{Cause: err}
 	}
 	// On Linux the system kills the command when the thread that started it dies.
 	runtime.LockOSThread()
@@ -128,14 +131,14 @@ func (c *Command) Label(ctx context.Context, q Question) ([]float64, error) {
 	cmd.WaitDelay = termination
 	family, err := c.keeper.prepare(cmd)
 	if err != nil {
-		return nil, &BrokenError{err}
+		return nil, &campaign.BrokenError{Cause: err}
 	}
 	defer family.end()
 	if err := cmd.Start(); err != nil {
-		return nil, orEnded(ctx, &BrokenError{err})
+		return nil, orEnded(ctx, &campaign.BrokenError{Cause: err})
 	}
 	if err := family.adopt(); err != nil {
-		return nil, errors.Join(&BrokenError{err}, cmd.Wait())
+		return nil, errors.Join(&campaign.BrokenError{Cause: err}, cmd.Wait())
 	}
 	err = cmd.Wait()
 	exit := (*exec.ExitError)(nil)
@@ -147,7 +150,7 @@ func (c *Command) Label(ctx context.Context, q Question) ([]float64, error) {
 	case !errors.As(err, &exit):
 		return nil, err
 	case exit.ExitCode() == exitLater:
-		return nil, ErrLater
+		return nil, campaign.ErrLater
 	}
 	reason := exit.String()
 	if code := exit.ExitCode(); code >= 0 {
@@ -212,7 +215,7 @@ func answerObject(text []byte, targets []string) ([]float64, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("standard output is %q, not one JSON object", short(text))
 	}
-	values := nans(len(targets))
+	values := slices.Repeat([]float64{math.NaN()}, len(targets))
 	for name, raw := range fields {
 		at := slices.Index(targets, name)
 		if at < 0 {

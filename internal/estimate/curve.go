@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"cmp"
@@ -69,12 +69,12 @@ type scenario struct {
 	weight       float64 // the probability
 }
 
-// fitCurve fits a learning curve to predictions for random rows, and estimates the error
+// FitCurve fits a learning curve to predictions for random rows, and estimates the error
 // of the model that has been given that number of labels. Predictions without a label do not
 // count. With fewer than LeastAudited rows the error is a *TooFewError.
-func fitCurve(audited []Audited, labels int) (*Curve, error) {
+func FitCurve(audited []Audited, labels int) (*Curve, error) {
 	audited = usable(audited)
-	each := latest(audited)
+	each := Latest(audited)
 	if len(each) < LeastAudited {
 		return nil, &TooFewError{"the error", len(each), LeastAudited}
 	}

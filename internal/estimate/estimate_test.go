@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func TestIntervalsHold(t *testing.T) {
 				for round := range rounds {
 					stream := rng.New(uint64(round), "simulated campaigns", uint64(i), uint64(j), uint64(k))
 					audited, labels := simulate(stream, p, slope, batches, 20)
-					c, err := fitCurve(audited, labels)
+					c, err := FitCurve(audited, labels)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -117,7 +117,7 @@ func TestFitCurveNeedsRandomRows(t *testing.T) {
 	for i := range audited[1:] {
 		audited[1+i].Label = math.NaN()
 	}
-	_, err := fitCurve(audited, labels)
+	_, err := FitCurve(audited, labels)
 	few := (*TooFewError)(nil)
 	if !errors.As(err, &few) || few.Rows != 1 || few.Need != LeastAudited {
 		t.Errorf("one label: %v", err)
@@ -125,7 +125,7 @@ func TestFitCurveNeedsRandomRows(t *testing.T) {
 	for i := range audited {
 		audited[i].Row, audited[i].Label = 7, 5
 	}
-	if _, err := fitCurve(audited, labels); !errors.As(err, &few) {
+	if _, err := FitCurve(audited, labels); !errors.As(err, &few) {
 		t.Errorf("predictions for one row: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestGainMeter(t *testing.T) {
 			e := audited[i].Prediction - audited[i].Label
 			audited[i].Prediction = audited[i].Label + e*math.Pow(2, slope)
 		}
-		current, err := fitCurve(audited, labels)
+		current, err := FitCurve(audited, labels)
 		if err != nil {
 			t.Fatal(err)
 		}

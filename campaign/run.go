@@ -151,7 +151,7 @@ func (r *Run) check() error {
 }
 
 // Run labels rows by an oracle until a rule ends it, no row is open, or the context
-// ends. See oracle_run.go for what it does when processes die.
+// ends. See run_loop.go for what it does when processes die.
 func (c *Campaign) Run(ctx context.Context, r Run) (*RunResult, error) {
 	if err := r.check(); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"encoding/json"
@@ -47,7 +47,7 @@ func TestParseStopRule(t *testing.T) {
 func flat(t *testing.T) *Curve {
 	t.Helper()
 	audited, labels := simulate(rng.New(3, "stop"), populations[0], 0, 8, 80)
-	c, err := fitCurve(audited, labels)
+	c, err := FitCurve(audited, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func flat(t *testing.T) *Curve {
 func falling(t *testing.T) *Curve {
 	t.Helper()
 	audited, labels := simulate(rng.New(4, "stop"), populations[0], -0.5, 8, 200)
-	c, err := fitCurve(audited, labels)
+	c, err := FitCurve(audited, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,12 +137,12 @@ func TestStopRuleOfSeveralTargets(t *testing.T) {
 		{[]Advice{stop, early, goOn}, Advice{GoOn, "c: g", 0}},
 		{nil, Advice{GoOn, "the stop rule concerns no target", 0}},
 	} {
-		if got := together(names, c.advice); got != c.want {
+		if got := Together(names, c.advice); got != c.want {
 			t.Errorf("%v: %v", c.advice, got)
 		}
 	}
 	r := StopRule{Target: "a", Metric: RMSE, Below: 1}
-	if !r.concerns("a") || r.concerns("b") || !(StopRule{}).concerns("b") {
+	if !r.Concerns("a") || r.Concerns("b") || !(StopRule{}).Concerns("b") {
 		t.Error("a rule about a concerns others")
 	}
 }
@@ -150,37 +150,37 @@ func TestStopRuleOfSeveralTargets(t *testing.T) {
 func TestForecast(t *testing.T) {
 	t.Parallel()
 	c := flat(t)
-	reached := c.forecast(RMSE, 10, 3, 1e5)
+	reached := c.Forecast(RMSE, 10, 3, 1e5)
 	if reached.More != (Interval{}) || *reached.Cost != (Interval{}) || reached.String() != "it is below 10" {
 		t.Errorf("%+v: %v", reached, reached)
 	}
-	far := c.forecast(RMSE, 1e-6, 3, 1e5)
+	far := c.Forecast(RMSE, 1e-6, 3, 1e5)
 	if !math.IsInf(far.Labels.Low, 1) || !strings.Contains(far.String(), "more labels than") {
 		t.Errorf("%+v: %v", far, far)
 	}
 	c = falling(t)
 	labels := c.Labels
-	f := c.forecast(RMSE, c.RMSE.Value*0.95, 3, 1e5)
+	f := c.Forecast(RMSE, c.RMSE.Value*0.95, 3, 1e5)
 	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) ||
 		f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
 		t.Errorf("%+v", f)
 	}
-	if wide := c.forecast(RMSE, c.RMSE.Value*0.75, 0, 1e5); !math.IsInf(wide.Labels.Value, 1) ||
+	if wide := c.Forecast(RMSE, c.RMSE.Value*0.75, 0, 1e5); !math.IsInf(wide.Labels.Value, 1) ||
 		!(wide.Labels.High <= 1e5) || strings.Contains(wide.String(), "about") {
 		t.Errorf("a number for a wide interval: %+v: %v", wide, wide)
 	}
-	if short := c.forecast(RMSE, c.RMSE.Value*0.5, 0, 2*labels); short.Rows != 2*labels || short.Labels.bounded() ||
+	if short := c.Forecast(RMSE, c.RMSE.Value*0.5, 0, 2*labels); short.Rows != 2*labels || short.Labels.bounded() ||
 		!strings.Contains(short.String(), "more than the table has rows, ") {
 		t.Errorf("beyond the table: %+v: %v", short, short)
 	}
-	if less := c.forecastLess(0, 1e5); less.Wanted != c.RMSE.Value*0.9 || !(less.Labels.Low > float64(labels)) ||
+	if less := c.ForecastLess(0, 1e5); less.Wanted != c.RMSE.Value*0.9 || !(less.Labels.Low > float64(labels)) ||
 		!(less.Labels.High < 3*float64(labels)) {
 		t.Errorf("a tenth less: %+v", less)
 	}
-	if f := c.forecast(RMSE, -1, 0, 1e5); !math.IsInf(f.Labels.Low, 1) {
+	if f := c.Forecast(RMSE, -1, 0, 1e5); !math.IsInf(f.Labels.Low, 1) {
 		t.Errorf("an error below 0: %+v", f)
 	}
-	if c.forecast(RMSE, 1, 0, 1e5).Cost != nil {
+	if c.Forecast(RMSE, 1, 0, 1e5).Cost != nil {
 		t.Error("a cost without costs")
 	}
 	if e := c.ErrorAt(RMSE, 4*labels); !(e.High < c.RMSE.Value) {
@@ -221,14 +221,14 @@ func TestPerfectPredictions(t *testing.T) {
 	for i := range audited {
 		audited[i].Prediction = audited[i].Label
 	}
-	c, err := fitCurve(audited, labels)
+	c, err := FitCurve(audited, labels)
 	if err != nil || c.RMSE != (Interval{}) || c.MAE != (Interval{}) || c.Q95.Value != 0 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if a := (StopRule{Metric: RMSE, Below: 1}).Judge(c, 10); a.Verdict != Stop {
 		t.Error(a)
 	}
-	if f := c.forecast(RMSE, 1, 0, 1e5); f.More != (Interval{}) {
+	if f := c.Forecast(RMSE, 1, 0, 1e5); f.More != (Interval{}) {
 		t.Errorf("%+v", f)
 	}
 }

@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"context"
@@ -93,7 +93,7 @@ func MeasureGain(ctx context.Context, random []Random, current *Curve, train Tra
 	if err != nil {
 		return nil, err
 	}
-	c, err := fitCurve(audited, audited[len(audited)-1].Labels)
+	c, err := FitCurve(audited, audited[len(audited)-1].Labels)
 	if err != nil {
 		return nil, err
 	}

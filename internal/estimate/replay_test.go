@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"cmp"
@@ -319,7 +319,7 @@ func (r *replayed) audited(round int, heldOut bool) (found []Audited) {
 // curve returns what a campaign knows before a batch.
 func (r *replayed) curve(t *testing.T, round int, heldOut bool) *Curve {
 	t.Helper()
-	c, err := fitCurve(r.audited(round, heldOut), r.Rounds[round].Labels)
+	c, err := FitCurve(r.audited(round, heldOut), r.Rounds[round].Labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func (r *replayed) gain(t *testing.T, heldOut bool) *Gain {
 		}
 	}
 	largest := slices.MaxFunc(audited, func(a, b Audited) int { return a.Labels - b.Labels }).Labels
-	random, err := fitCurve(audited, largest)
+	random, err := FitCurve(audited, largest)
 	if err != nil {
 		t.Fatal(err)
 	}

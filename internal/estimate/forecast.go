@@ -1,4 +1,4 @@
-package campaign
+package estimate
 
 import (
 	"fmt"
@@ -41,18 +41,18 @@ type Forecast struct {
 	Cost   *Interval `json:"cost"` // of More; nil where costs are not known
 }
 
-// forecast returns how many labels, and at what cost, the model needs for an error, in a campaign in which that many
+// Forecast returns how many labels, and at what cost, the model needs for an error, in a campaign in which that many
 // rows can have a label. A cost per label of 0 means that it is not known.
-func (c *Curve) forecast(m Metric, wanted, costPerLabel float64, rows int) Forecast {
+func (c *Curve) Forecast(m Metric, wanted, costPerLabel float64, rows int) Forecast {
 	return c.forecastOf(m, wanted, c.labelsFor(m, wanted), costPerLabel, rows)
 }
 
 // lessError is by what share the error is smaller that is forecast where nobody has named one.
 const lessError = 0.1
 
-// forecastLess returns how many labels lower the present RMSE by lessError, whatever it is: the uncertainty of the
+// ForecastLess returns how many labels lower the present RMSE by lessError, whatever it is: the uncertainty of the
 // present error has no part in it.
-func (c *Curve) forecastLess(costPerLabel float64, rows int) Forecast {
+func (c *Curve) ForecastLess(costPerLabel float64, rows int) Forecast {
 	labels := over(c.bent(RMSE), func(s scenario) float64 {
 		s.level = 0
 		return s.labelsFor(1-lessError, c.Labels)

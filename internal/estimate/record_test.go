@@ -1,4 +1,4 @@
-package campaign_test
+package estimate_test
 
 import (
 	"flag"
@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -36,6 +37,8 @@ const (
 	recordRows  = 1000 // of the campaign
 	recordTest  = 500  // rows that it may not ask for
 )
+
+var ada = campaign.By{Person: "ada"}
 
 // knownTable is a table whose labels are all known, in random order.
 type knownTable struct {
@@ -83,7 +86,7 @@ func (k knownTable) withSlips(share float64, seed uint64) []float64 {
 
 // recorder is a campaign that is being recorded.
 type recorder struct {
-	*campaign.Recording
+	*estimate.Recording
 	table  knownTable
 	told   []float64
 	tests  []string // ids of the rows that the campaign may not ask for
@@ -105,14 +108,14 @@ func (r *recorder) begin(t *testing.T) {
 	for j := range columns {
 		columns[j] = dataset.NewNumeric(fmt.Sprint("v", j))
 	}
-	known := plausible.Learn(r.told[:campaign.RecordStart])
+	known := plausible.Learn(r.told[:estimate.RecordStart])
 	for i, inputs := range r.table.inputs {
 		names.Append([]byte(id(i)))
 		for j, v := range inputs {
 			columns[j].Append(v)
 		}
 		label := math.NaN()
-		if i < campaign.RecordStart {
+		if i < estimate.RecordStart {
 			if r.Look && known.Examine(r.told[i], nil) != nil {
 				r.Waiting++
 			} else {
@@ -129,8 +132,12 @@ func (r *recorder) begin(t *testing.T) {
 	for _, c := range columns {
 		all = append(all, c)
 	}
+	table, err := dataset.NewTable(append(all, y)...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
-		Table: mustTable(append(all, y)...), IDColumn: "id", Targets: []string{"y"}, By: ada,
+		Table: table, IDColumn: "id", Targets: []string{"y"}, By: ada,
 		Settings: campaign.Settings{RandomStart: true, Batch: recordBatch, Lease: -1,
 			Choices: fitted.Choices{Learner: learner.Kind(r.Learner), Seed: r.Seed}},
 	})
@@ -143,10 +150,13 @@ func (r *recorder) begin(t *testing.T) {
 // ask asks for a batch, measures the model that picked it, and tells the labels.
 func (r *recorder) ask(t *testing.T) {
 	t.Helper()
-	batch := ask(t, r.c, campaign.Ask{Exclude: r.tests})
-	one := campaign.RecordedAsk{Labels: batch.Trained, CrossFitted: batch.Chosen[0].Error}
+	batch, err := r.c.Ask(t.Context(), ada, campaign.Ask{Exclude: r.tests})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := estimate.RecordedAsk{Labels: batch.Trained, CrossFitted: batch.Chosen[0].Error}
 	for _, held := range batch.HeldOut {
-		one.HeldOut = append(one.HeldOut, campaign.RecordedError{Row: held.Row, Labels: batch.Trained * 4 / 5,
+		one.HeldOut = append(one.HeldOut, estimate.RecordedError{Row: held.Row, Labels: batch.Trained * 4 / 5,
 			Prediction: float64(held.Values[0]), Label: r.told[held.Row]})
 	}
 	predicted, err := r.c.Predict(t.Context(), campaign.Ask{})
@@ -174,7 +184,7 @@ func (r *recorder) ask(t *testing.T) {
 	}
 	for _, row := range batch.Rows {
 		if row.Audit && !waits[row.Row] {
-			one.Audited = append(one.Audited, campaign.RecordedError{Row: row.Row, Labels: batch.Trained,
+			one.Audited = append(one.Audited, estimate.RecordedError{Row: row.Row, Labels: batch.Trained,
 				Prediction: float64(row.Predictions[0].Value), Label: r.told[row.Row]})
 		}
 	}
@@ -188,7 +198,7 @@ func (r *recorder) ask(t *testing.T) {
 //
 //	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakRecordCampaigns -timeout 4h -record-dir recordings
 func TestSoakRecordCampaigns(t *testing.T) {
-	if os.Getenv("NEXTBATCH_SOAK") == "" || *campaign.RecordDir == "" {
+	if os.Getenv("NEXTBATCH_SOAK") == "" || *estimate.RecordDir == "" {
 		t.Skip("takes an hour or more, and a folder: -record-dir")
 	}
 	for seedText := range strings.SplitSeq(*recordSeeds, ",") {
@@ -207,11 +217,11 @@ func TestSoakRecordCampaigns(t *testing.T) {
 						if look && wrong == 0 {
 							continue // next to no true label waits
 						}
-						path := filepath.Join(*campaign.RecordDir, fmt.Sprintf("%s-%s-%v-%v-%d.json", name, kind, wrong, look, seed))
-						if campaign.Recorded(path) {
+						path := filepath.Join(*estimate.RecordDir, fmt.Sprintf("%s-%s-%v-%v-%d.json", name, kind, wrong, look, seed))
+						if estimate.Recorded(path) {
 							continue
 						}
-						r := &recorder{Recording: &campaign.Recording{Table: name, Learner: kind, Wrong: wrong, Look: look, Seed: seed},
+						r := &recorder{Recording: &estimate.Recording{Table: name, Learner: kind, Wrong: wrong, Look: look, Seed: seed},
 							table: readKnown(t, name, seed)}
 						r.told = r.table.withSlips(wrong, seed)
 						r.begin(t)
