@@ -61,7 +61,7 @@ func peak() {
 }
 
 func TestScripts(t *testing.T) {
-	tables, err := filepath.Abs("../../dataset/source/testdata/tables")
+	tables, err := filepath.Abs("../../dataset/source/internal/formats/testdata/tables")
 	if err != nil {
 		t.Fatal(err)
 	}

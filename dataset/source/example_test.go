@@ -42,9 +42,9 @@ func ExampleError() {
 	// the row on line 3 is incomplete
 }
 
-func ExampleReadARFF() {
+func ExampleRead() {
 	text := "@relation stones\n@attribute carat numeric\n@attribute cut {fair, ideal}\n@data\n0.23, ideal\n"
-	stones, err := source.ReadARFF(context.Background(), strings.NewReader(text), source.Options{})
+	stones, err := source.Read(context.Background(), strings.NewReader(text), source.Options{Format: "arff"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -96,14 +96,4 @@ func ExampleWriteJSONLines() {
 	// Output:
 	// {"id":"a","score":0.5}
 	// {"id":null,"score":12}
-}
-
-func ExampleCheckIDs() {
-	table, err := dataset.NewTable(dataset.NewText("id", "a", "b", "a"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(source.CheckIDs(table, "id"))
-	// Output: row 2 (from 0), column 1 (id): the id does not identify one row: "a" is also the id of row 0; give each row a unique id, or name another column
 }

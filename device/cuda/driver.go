@@ -181,7 +181,8 @@ func (e *Error) advice() (string, []options.Hint) {
 	case codeOutOfMemory:
 		return "free memory of the card", append([]options.Hint{onAnother(", choose another card with ")}, or...)
 	case codeNoDevice, codeSystemNotReady:
-		return "nvidia-smi shows whether the driver sees the card", []options.Hint{onCPU("; to work without it, say ")}
+		return "nvidia-smi shows whether the driver sees the card", []options.Hint{{Before: "; ",
+			Option: "Device", Value: []string{"cpu"}, After: " works without it"}}
 	case codeDeviceUnavailable:
 		return "another program has the card to itself, or the card is lost: nvidia-smi shows which",
 			append([]options.Hint{onAnother("; choose another card with ")}, or...)

@@ -134,18 +134,21 @@ func named(name string, value []string) string {
 
 func isMark(option string) bool { return option == "Decimal" || option == "Delimiter" }
 
-// A Hint ends the message of an error: with an option that helps, and the words before it. A door that does not have
-// the option leaves out both.
+// A Hint ends the message of an error: with an option that helps, and the words around it. A door that does not have
+// the option says Otherwise instead.
 type Hint struct {
-	Before, Option string
-	Value          []string
+	Before, Option, After string
+	Value                 []string // one, or none
+	Otherwise             string
 }
 
 // In words hints as a door does.
 func In(door func(option string, value ...string) string, hints ...Hint) (text string) {
 	for _, h := range hints {
 		if option := door(h.Option, h.Value...); option != "" {
-			text += h.Before + option
+			text += h.Before + option + h.After
+		} else {
+			text += h.Otherwise
 		}
 	}
 	return text

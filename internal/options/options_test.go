@@ -34,7 +34,7 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 		arguments = append(arguments, found(`\b(\w+):`, signature)...)
 	}
 	fields := found(`(?m)^\t((?:[A-Z]\w*, )*[A-Z]\w*) `, sources(t, "../../*.go", "../../tables/*.go", "../../limits/*.go",
-		"../../fitted/*.go", "../../dataset/source/*.go", "../../network/*.go", "../plate/*.go"))
+		"../../fitted/*.go", "../../dataset/source/internal/sheets/*.go", "../../network/*.go", "../plate/*.go"))
 	fields = append(strings.Split(strings.Join(fields, ", "), ", "), "MissingMarks", "Device")
 	said := 0
 	for _, field := range options.Fields() {

@@ -2,11 +2,12 @@ package server
 
 import (
 	"context"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 
 	"github.com/nextbatch/nextbatch/internal/benchmark/postgres"
 	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
