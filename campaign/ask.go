@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
@@ -621,7 +622,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	request.Decimal = s.Created.Style().Decimal
 	columns := slices.Clone(r.rows.Columns())
 	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {
-		ids := dataset.NewText(r.freeName())
+		ids := dataset.NewText(words.FreeName(RowColumn, r.created.taken()))
 		for _, row := range r.numbers {
 			ids.Append(strconv.AppendInt(nil, row, 10))
 		}
@@ -643,15 +644,6 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 		request.Pending = append(request.Pending, r.id(at))
 	}
 	return request, nil
-}
-
-// freeName returns a name for the column of row numbers that no other column has.
-func (r *candidates) freeName() string {
-	name := RowColumn
-	for r.rows.Has(name) || slices.Contains(r.created.Targets, name) {
-		name += "_"
-	}
-	return name
 }
 
 // auditCount returns how many audit rows a batch has. Rows count once, however often they are measured.

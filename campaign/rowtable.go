@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Current returns a table like the one that the campaign began with: all rows with their inputs and their labels of
@@ -39,6 +40,13 @@ type ownColumns struct{ row, status, measured, wells, person, time string }
 
 // ownColumns returns names that no other column has.
 func (c *Created) ownColumns() ownColumns {
+	taken := c.taken()
+	free := func(name string) string { return words.FreeName(name, taken) }
+	return ownColumns{free("row"), free("status"), free("measured"), free("wells"), free("person"), free("time")}
+}
+
+// taken are the names of the columns of the rows.
+func (c *Created) taken() map[string]bool {
 	taken := map[string]bool{c.IDColumn: true}
 	for _, column := range c.Columns {
 		taken[column.Name] = true
@@ -46,14 +54,7 @@ func (c *Created) ownColumns() ownColumns {
 	for _, target := range c.Targets {
 		taken[target], taken[dataset.CensoredColumn(target)] = true, true
 	}
-	free := func(name string) string {
-		for taken[name] {
-			name += "_"
-		}
-		taken[name] = true
-		return name
-	}
-	return ownColumns{free("row"), free("status"), free("measured"), free("wells"), free("person"), free("time")}
+	return taken
 }
 
 // RowTable returns some rows, by their places in the table of the view, with everything that is known about them:

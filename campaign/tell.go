@@ -575,11 +575,7 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) (entries []Ent
 
 // ownColumn returns a column that files of batches have and the rows of the campaign do not; nil if the table lacks it.
 func (s *State) ownColumn(t *dataset.Table, name string) dataset.Column {
-	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == name }) ||
-		slices.Contains(s.Created.Targets, name) || s.Created.IDColumn == name || !t.Has(name) {
-		return nil
-	}
-	column, err := t.Column(name)
+	column, err := t.Column(words.FreeName(name, s.Created.taken()))
 	if err != nil {
 		return nil
 	}

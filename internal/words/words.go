@@ -296,3 +296,12 @@ func Memory(bytes int64) string {
 	}
 	return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20))
 }
+
+// FreeName is the name of a column of ours in a file that has others: the name itself or, where it is taken, with
+// "nextbatch_" before it.
+func FreeName(name string, taken map[string]bool) string {
+	for taken[name] {
+		name = "nextbatch_" + name
+	}
+	return name
+}

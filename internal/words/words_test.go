@@ -136,3 +136,13 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestFreeName(t *testing.T) {
+	taken := map[string]bool{"row": true, "pick": true, "nextbatch_pick": true}
+	for name, want := range map[string]string{"score": "score", "row": "nextbatch_row",
+		"pick": "nextbatch_nextbatch_pick"} {
+		if got := FreeName(name, taken); got != want {
+			t.Errorf("%s becomes %s, not %s", name, got, want)
+		}
+	}
+}

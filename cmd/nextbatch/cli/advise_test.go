@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -24,7 +25,7 @@ func TestAdvise(t *testing.T) {
 	args := slices.Concat([]string{"advise", path, "--target", "y", "--id", "id", "--method", "lcmd-tp:linear", "--method",
 		"bait", "--rounds", "2", "--repeats", "3"}, short)
 	out, _ := must(t, exitOK, append(args, "--json")...)
-	var r adviseResult
+	var r report.AdviceResult
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
@@ -43,11 +44,11 @@ func TestAdvise(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "advice.html")
 	text, _ := must(t, exitOK, append(args, "--report", page)...)
 	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Replay on the labelled rows") ||
-		!strings.Contains(html.UnescapeString(string(raw)), sentence(r.Answer)) {
+		!strings.Contains(html.UnescapeString(string(raw)), report.Sentence(r.Answer)) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
-	for _, want := range []string{sentence(r.Answer), sentence(r.Because), "RMSE/MAE", "Compared with random",
-		"90 % interval", r.Spec} {
+	for _, want := range []string{report.Sentence(r.Answer), report.Sentence(r.Because), "RMSE/MAE",
+		"Compared with random", "90 % interval", r.Spec} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) { // lines are wrapped
 			t.Errorf("%q is not in %s", want, text)
 		}
@@ -93,7 +94,7 @@ func TestAdviseLearner(t *testing.T) {
 	args := slices.Concat([]string{"advise", path, "--target", "y,hours", "--id", "id", "--rounds", "1", "--repeats", "3",
 		"--report", page}, short)
 	out, _ := must(t, exitOK, append(args, "--json")...)
-	var r adviseResult
+	var r report.AdviceResult
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
@@ -120,8 +121,8 @@ func TestAuditLearner(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "audit.html")
 	args := slices.Concat([]string{"audit", labelledSample(t, func(int) bool { return true }), "--target", "y", "--id",
 		"id", "--repeats", "1", "--report", page, "--json"}, short)
-	var blend, alone auditResult
-	for to, learner := range map[*auditResult]string{&blend: "auto", &alone: "network"} {
+	var blend, alone report.AuditResult
+	for to, learner := range map[*report.AuditResult]string{&blend: "auto", &alone: "network"} {
 		out, _ := must(t, exitOK, append(args, "--learner", learner)...)
 		if err := json.Unmarshal([]byte(out), to); err != nil {
 			t.Fatalf("%v in %q", err, out)

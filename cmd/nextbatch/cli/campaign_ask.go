@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,9 +19,9 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/learner"
 )
 
 // campaignAsking is a run of campaign ask.
@@ -202,7 +200,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		if err := a.write(ctx, c, b); err != nil {
 			return err
 		}
-		a.progress.say("%s written to %s", askedText(b.Rows), a.out)
+		a.progress.say("%s written to %s", report.AskedText(b.Rows), a.out)
 	}
 	if a.json {
 		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
@@ -225,11 +223,7 @@ func (a *campaignAsking) write(ctx context.Context, c *campaign.Campaign, b *cam
 	if err != nil {
 		return err
 	}
-	reasons := b.Result.ReasonsAlone()
-	if a.showPredictions {
-		reasons = b.Result.Reasons
-	}
-	t, err := batchTable(ctx, c, s, b, reasons)
+	t, err := report.AskedFile(ctx, c, s, b, a.showPredictions)
 	if err != nil {
 		return err
 	}
@@ -248,30 +242,9 @@ func (a *campaignAsking) sayChosen(b *campaign.Batch) {
 	}
 }
 
-// modelWord is what lines call the model of a learner.
-func modelWord(kind learner.Kind) string {
-	if kind.Blends() {
-		return "model"
-	}
-	return "network"
-}
-
-// askedText counts the rows of an ask, and its measurements if they are more.
-func askedText(measurements []campaign.AskedRow) string {
-	rows := map[int64]bool{}
-	for _, m := range measurements {
-		rows[m.Row] = true
-	}
-	if len(rows) == len(measurements) {
-		return words.Count(len(rows), "row", "rows")
-	}
-	return fmt.Sprintf("%s, %s", words.Count(len(rows), "row", "rows"),
-		words.Count(len(measurements), "measurement", "measurements"))
-}
-
 // askedHow describes how a batch was picked.
 func askedHow(b *campaign.Batch) string {
-	word := modelWord(b.Learner)
+	word := report.ModelWord(b.Learner)
 	model := fmt.Sprintf("by a %s with %s", word, words.Count(b.Trained, "label", "labels"))
 	switch {
 	case b.Model == "":
@@ -285,73 +258,8 @@ func askedHow(b *campaign.Batch) string {
 			audits[row.Row] = true
 		}
 	}
-	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, askedText(b.Rows), b.Spec, model,
-		words.Count(len(audits), "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
-}
-
-func leaseText(end *time.Time) string {
-	if end == nil {
-		return "the lease has no end"
-	}
-	return "the lease ends on " + timeText(*end)
-}
-
-// timeText is how people read a time: to the minute, where they are.
-func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
-// batchTable is the batch as a file to fill in: the id, what is known about the pick, the row
-// as it is in the table, and an empty column for each target.
-func batchTable(ctx context.Context, c *campaign.Campaign, s *campaign.State, b *campaign.Batch,
-	reasons []string) (*dataset.Table, error) {
-	refs := make([]campaign.RowRef, len(b.Rows))
-	for i, row := range b.Rows {
-		refs[i] = row.RowRef
-	}
-	inputs, err := c.Inputs(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	taken := map[string]bool{}
-	for _, name := range slices.Concat(inputs.Names(), s.Created.Targets) {
-		taken[name] = true
-	}
-	name, pick, score, reason := dataset.NewText(ownName(campaign.CampaignColumn, taken)),
-		dataset.NewNumeric(ownName("pick", taken)),
-		dataset.NewNumeric(ownName("score", taken)), dataset.NewText(ownName("reason", taken))
-	lab, runs, wells, replicates := make([]labLine, len(b.Rows)), len(b.Asked.Same) > 0, false, false
-	for i, m := range b.Result.Lines() {
-		row := b.Rows[i]
-		lab[i] = labLine{row.Run, row.Number(), row.Plate, row.Well}
-		wells, replicates = wells || row.Well != "", replicates || row.Number() > 1
-		name.Append([]byte(s.Created.Identity))
-		if m.Repeat {
-			pick.Append(math.NaN())
-			score.Append(math.NaN())
-			reason.Append([]byte(m.Reason))
-			continue
-		}
-		pick.Append(float64(m.Pick + 1))
-		score.Append(finite(float64(b.Result.Scores[m.Pick])))
-		reason.Append([]byte(reasons[m.Pick]))
-	}
-	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick},
-		labColumns(lab, runs, replicates, wells, taken), []dataset.Column{score, reason}, inputs.Columns()[1:])
-	for _, target := range s.Created.Targets {
-		columns = append(columns, dataset.NewNumeric(target, slices.Repeat([]float64{math.NaN()}, len(b.Rows))...))
-	}
-	t, err := dataset.NewTable(columns...)
-	if err != nil {
-		return nil, err
-	}
-	return t.WrittenLike(s.Created.Style()), nil
-}
-
-// finite is a number, or NaN for one that a table cannot hold.
-func finite(v float64) float64 {
-	if math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
+	return fmt.Sprintf("ask %d (event %d): %s by %s, %s; %s; %s%s", b.Ask, b.Seq, report.AskedText(b.Rows), b.Spec, model,
+		words.Count(len(audits), "audit row", "audit rows"), report.LeaseText(b.LeaseEnd), again(b.Repeated))
 }
 
 func printAsked(out io.Writer, b *campaign.Batch) error {
@@ -425,7 +333,7 @@ func (p *campaignPredicting) run(ctx context.Context, address string, out io.Wri
 			p.progress.warn(w)
 		}
 		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"),
-			modelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
+			report.ModelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
 		for i, how := range predicted.Intervals {
 			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
 		}

@@ -83,13 +83,7 @@ func printWaiting(out io.Writer, list []campaign.Waiting, decimal byte) error {
 		return nil
 	}
 	fmt.Fprintf(out, "%s for a second look.\n\n", words.Count(len(list), "label waits", "labels wait"))
-	t := &report.Table{Title: "Labels that wait", Columns: []report.Column{{Head: "row or id"},
-		{Head: "target"}, {Head: "why"}}}
-	for _, w := range list {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(w.ID), report.Text(w.Target),
-			report.Text(words.MarkedIn(w.Why, decimal))}})
-	}
-	if err := printTable(out, t); err != nil {
+	if err := printTable(out, report.WaitingTable(list, decimal)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(out)

@@ -2,19 +2,17 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
-	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 func newCampaignHistory() *cobra.Command {
@@ -68,126 +66,13 @@ func printHistory(ctx context.Context, c *campaign.Campaign, row string, asJSON 
 			}
 			continue
 		}
-		what := eventWords(e) + changesText(changes[e.Seq])
+		what := report.EventWords(e) + report.ChangesText(changes[e.Seq])
 		if s.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", e.Seq, timeText(e.Time), shown(e.Person), shown(what))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", e.Seq, report.TimeText(e.Time), shown(e.Person), shown(what))
 	}
 	return w.Flush()
-}
-
-func eventName(seq int64) string { return "event " + strconv.FormatInt(seq, 10) }
-
-// eventWords describes an event in a line.
-func eventWords(e campaign.Event) string {
-	switch {
-	case e.Created != nil:
-		return "campaign created, target " + strings.Join(e.Created.Targets, ", ")
-	case e.Added != nil:
-		return rowsWords(int(e.Added.Rows())) + " added"
-	case e.Asked != nil:
-		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, askedText(e.Asked.Rows), e.Asked.Spec,
-			leaseText(e.Asked.LeaseEnd))
-	case e.Told != nil:
-		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e) + doubtsText(e.Told)
-	case e.Corrected != nil:
-		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e) + doubtsText(e.Corrected)
-	case e.Failed != nil && e.Failed.Again:
-		return rowsWords(len(e.Failed.Rows)) + " failed, to be tried again: " + idsOf(e) + because(e.Failed.Reason)
-	case e.Failed != nil:
-		return rowsWords(len(e.Failed.Rows)) + " failed: " + idsOf(e) + because(e.Failed.Reason)
-	case e.Returned != nil:
-		return rowsWords(len(e.Returned.Rows)) + " returned: " + idsOf(e) + because(e.Returned.Reason)
-	case e.Retired != nil:
-		return rowsWords(len(e.Retired.Rows)) + " retired: " + idsOf(e) + because(e.Retired.Reason)
-	case e.Confirmed != nil:
-		return "labels of " + rowsWords(len(e.Confirmed.Rows)) + " confirmed: " + idsOf(e) + because(e.Confirmed.Reason)
-	case e.Settings != nil:
-		return "settings changed"
-	case e.Undone != nil:
-		return eventName(e.Undone.Seq) + " undone" + because(e.Undone.Reason)
-	}
-	return string(e.Kind())
-}
-
-// eventNames lists what people named or wrote in the words about an event.
-func eventNames(e campaign.Event) (names []string) {
-	for _, row := range e.Rows() {
-		names = append(names, row.ID)
-	}
-	switch {
-	case e.Asked != nil:
-		return append(names, e.Asked.Spec)
-	case e.Failed != nil:
-		return append(names, e.Failed.Reason)
-	case e.Returned != nil:
-		return append(names, e.Returned.Reason)
-	case e.Retired != nil:
-		return append(names, e.Retired.Reason)
-	case e.Confirmed != nil:
-		return append(names, e.Confirmed.Reason)
-	case e.Undone != nil:
-		return append(names, e.Undone.Reason)
-	}
-	return names
-}
-
-// changesText lists what an event changed in the settings.
-func changesText(changes []campaign.SettingChange) string {
-	var list []string
-	for _, c := range changes {
-		list = append(list, fmt.Sprintf("%s %s → %s", c.Setting, settingText(c.From), settingText(c.To)))
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(list, ", ")
-}
-
-// settingText returns a setting as JSON has it.
-func settingText(v any) string {
-	if v == nil {
-		return "default"
-	}
-	text, _ := json.Marshal(v) // it comes from JSON
-	return string(text)
-}
-
-// doubtsText names the rows of labels that had to wait for a second look.
-func doubtsText(t *campaign.Told) string {
-	var ids []string
-	for _, l := range t.Labels {
-		if l.Doubts != nil {
-			ids = append(ids, l.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s for a second look: %s", words.Count(len(ids), "waits", "wait"), words.Some(ids))
-}
-
-func rowsWords(n int) string { return words.Count(n, "row", "rows") }
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return " (" + reason + ")"
-}
-
-// idsOf lists the first rows of an event.
-func idsOf(e campaign.Event) string {
-	const most = 4
-	var ids []string
-	for _, r := range e.Rows() {
-		if len(ids) == most {
-			return strings.Join(ids, ", ") + ", …"
-		}
-		ids = append(ids, r.ID)
-	}
-	return strings.Join(ids, ", ")
 }
 
 func newCampaignUndo() *cobra.Command {

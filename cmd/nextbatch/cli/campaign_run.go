@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/oracle"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -195,7 +196,7 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 			r.progress.say("%s", askedHow(now.Batch))
 		case campaign.RunTold:
 			for _, w := range now.Doubts {
-				r.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, waitingText(w)))
+				r.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, report.WaitingText(w)))
 			}
 		case campaign.RunRetries:
 			r.progress.say("row %q: attempt %d of %d failed: %s", now.ID, now.Attempt, r.retries+1, now.Reason)
@@ -230,7 +231,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 		fmt.Fprintf(out,
 			"%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
 	}
-	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), countsText(counts))
+	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), report.CountsText(counts))
 	return nil
 }
 

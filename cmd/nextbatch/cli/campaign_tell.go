@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -238,7 +239,7 @@ func eventText(seq int64) string {
 	if seq == 0 {
 		return ""
 	}
-	return " (" + eventName(seq) + ")"
+	return " (" + report.EventName(seq) + ")"
 }
 
 func newCampaignFail() *cobra.Command {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/report"
 )
 
 // TestDemo runs one round of the demo and reads what it prints for machines.
@@ -17,7 +19,7 @@ func TestDemo(t *testing.T) {
 	}
 	out, _ := must(t, exitOK, "demo", "--rounds", "1", "--start", "64", "-n", "32", "--repeats", "1",
 		"--out", dir, "--json")
-	var result demoResult
+	var result report.DemoResult
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
@@ -40,9 +42,9 @@ func TestDemo(t *testing.T) {
 
 func TestDemoTable(t *testing.T) {
 	var out bytes.Buffer
-	r := demoResult{Labels: []int{5, 9, 13}, Repeats: 1, RMSE: map[string][]float64{"random": {1.25, 1.1, 1},
-		demoSpecs()[0]: {1.25, 0.9, 0.5}}}
-	if err := demoTable(r).WriteText(&out); err != nil {
+	r := report.DemoResult{Labels: []int{5, 9, 13}, Repeats: 1, RMSE: map[string][]float64{"random": {1.25, 1.1, 1},
+		report.DemoSpecs()[0]: {1.25, 0.9, 0.5}}}
+	if err := r.Table(demoTest).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"1.250", "With 13 labels, the error is 50 % lower than with random rows.",
@@ -51,8 +53,8 @@ func TestDemoTable(t *testing.T) {
 			t.Errorf("there is no %q in %s", want, out.String())
 		}
 	}
-	r.RMSE[demoSpecs()[0]] = []float64{1.25, 1.3, 1.4}
-	if got := r.headline(); got != "With 13 labels, the error is 40 % higher than with random rows." {
+	r.RMSE[report.DemoSpecs()[0]] = []float64{1.25, 1.3, 1.4}
+	if got := r.Headline(); got != "With 13 labels, the error is 40 % higher than with random rows." {
 		t.Error(got)
 	}
 }

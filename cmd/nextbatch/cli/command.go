@@ -45,6 +45,12 @@ func newRun(cmd *cobra.Command, quiet bool) run {
 // seconds is how long the run has taken so far.
 func (r *run) seconds() float64 { return time.Since(r.begin).Seconds() }
 
+// about is what an answer says about the run.
+func (r *run) about(seed uint64) report.Run {
+	return report.Run{Seed: seed, Warnings: append([]string{}, r.progress.warnings...), Seconds: r.seconds(),
+		Version: thisBuild().Version}
+}
+
 // perform takes the steps.
 func (r *run) perform(ctx context.Context, s steps) error {
 	if err := s.check(); err != nil {

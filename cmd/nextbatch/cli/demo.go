@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +23,6 @@ import (
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
@@ -84,24 +81,6 @@ both, nextbatch-demo.png.`,
 	return c
 }
 
-// demoResult is what demo prints as JSON.
-type demoResult struct {
-	Seed    uint64               `json:"seed"`
-	Labels  []int                `json:"labels"`    // labelled rows after each round, the start first
-	RMSE    map[string][]float64 `json:"rmse"`      // by spec, in units of the labels: the mean over repeats
-	Low     map[string][]float64 `json:"rmse_low"`  // the lowest
-	High    map[string][]float64 `json:"rmse_high"` // the highest
-	Repeats int                  `json:"repeats"`
-	Files   []string             `json:"files"` // written files
-	Seconds float64              `json:"seconds"`
-}
-
-// demoNames are the names of the curves in the picture.
-var demoNames = map[string]string{spec.Default: "picked rows", "random": "random rows"}
-
-// demoSpecs are the methods to compare.
-func demoSpecs() []string { return []string{spec.Default, "random"} }
-
 func (d *demo) run(ctx context.Context, out io.Writer) error {
 	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.repeats < 1 || d.start+d.rounds*d.batch > demoPool {
 		return usagef(
@@ -129,19 +108,19 @@ func (d *demo) run(ctx context.Context, out io.Writer) error {
 	if d.json {
 		return printJSON(out, result)
 	}
-	return printTable(out, demoTable(result))
+	return printTable(out, result.Table(demoTest))
 }
 
 // compare runs the rounds of all methods.
-func (d *demo) compare(ctx context.Context, data *dataset.Regression) (demoResult, error) {
-	result := newDemoResult(d)
+func (d *demo) compare(ctx context.Context, data *dataset.Regression) (report.DemoResult, error) {
+	result := report.NewDemoResult(d.seed, d.repeats, d.start, d.batch, d.rounds)
 	labels, err := dataset.FitLabelScaler(data.Y)
 	if err != nil {
 		return result, err
 	}
 	var runs []benchmark.Run
 	for split := range d.repeats {
-		for _, spec := range demoSpecs() {
+		for _, spec := range report.DemoSpecs() {
 			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: network.DefaultChoice().Activation, Spec: spec,
 				BatchSize: d.batch, Rounds: d.rounds, Split: split})
 		}
@@ -150,7 +129,7 @@ func (d *demo) compare(ctx context.Context, data *dataset.Regression) (demoResul
 	_, err = benchmark.Replay(ctx, data, benchmark.Settings{Seed: d.seed, Start: d.start, Valid: demoValid}, runs,
 		func(r benchmark.Record) {
 			rmse := r.Test.RMSE * labels.Deviation
-			result.add(r.Spec, r.Round.Round, rmse)
+			result.Add(r.Spec, r.Round.Round, rmse)
 			done++
 			d.progress.step("rounds", done, of, fmt.Sprintf("%s: %d labels, RMSE %.3f", r.Spec, r.Labels, rmse))
 		})
@@ -161,70 +140,11 @@ func (d *demo) compare(ctx context.Context, data *dataset.Regression) (demoResul
 	return result, err
 }
 
-func newDemoResult(d *demo) demoResult {
-	r := demoResult{Seed: d.seed, Repeats: d.repeats, Files: []string{},
-		RMSE: map[string][]float64{}, Low: map[string][]float64{}, High: map[string][]float64{}}
-	for round := range d.rounds + 1 {
-		r.Labels = append(r.Labels, d.start+round*d.batch)
-	}
-	for _, spec := range demoSpecs() {
-		r.RMSE[spec], r.High[spec] = make([]float64, d.rounds+1), make([]float64, d.rounds+1)
-		r.Low[spec] = slices.Repeat([]float64{math.MaxFloat64}, d.rounds+1)
-	}
-	return r
-}
-
-func (r *demoResult) add(spec string, round int, rmse float64) {
-	r.RMSE[spec][round] += rmse / float64(r.Repeats)
-	r.Low[spec][round] = min(r.Low[spec][round], rmse)
-	r.High[spec][round] = max(r.High[spec][round], rmse)
-}
-
-// headline describes the gain of the method over random selection after the last round.
-func (r demoResult) headline() string {
-	last := len(r.Labels) - 1
-	method, random := r.RMSE[spec.Default][last], r.RMSE["random"][last]
-	change := 100 * (method/random - 1)
-	text := fmt.Sprintf("With %d labels, the error is %.0f %% lower than with random rows.", r.Labels[last], -change)
-	if change > 0 {
-		text = fmt.Sprintf("With %d labels, the error is %.0f %% higher than with random rows.", r.Labels[last], change)
-	}
-	for i, rmse := range r.RMSE[spec.Default] {
-		if rmse <= random && i < last {
-			return text + fmt.Sprintf(" The error that random rows reach with %d labels takes %d.", r.Labels[last], r.Labels[i])
-		}
-	}
-	return text
-}
-
-func demoTable(r demoResult) *report.Table {
-	t := &report.Table{
-		Title:   fmt.Sprintf("RMSE on %s", words.Count(demoTest, "held-out row", "held-out rows")),
-		Columns: []report.Column{{Head: "labels"}},
-		Note: fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(),
-			words.Count(r.Repeats, "repetition", "repetitions"), r.Seed),
-	}
-	if r.Seconds > 0 {
-		t.Note += fmt.Sprintf(" It took %.0f seconds.", r.Seconds)
-	}
-	for _, spec := range demoSpecs() {
-		t.Columns = append(t.Columns, report.Column{Head: spec})
-	}
-	for i, n := range r.Labels {
-		row := report.Row{Cells: []report.Cell{report.Count(n)}}
-		for _, spec := range demoSpecs() {
-			row.Cells = append(row.Cells, report.Number(r.RMSE[spec][i], 3))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
 // demoName is the name of the files, without extensions.
 const demoName = "nextbatch-demo"
 
 // write writes the table, the page and the picture.
-func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResult) error {
+func (d *demo) write(ctx context.Context, data *dataset.Regression, r *report.DemoResult) error {
 	table, err := boreholeTable(data.X, data.Y, d.start)
 	if err != nil {
 		return err
@@ -237,16 +157,11 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 	if err != nil {
 		return err
 	}
-	curves := demoFigure(*r)
-	batch.Title, batch.First = "nextbatch demo", []*report.Figure{curves}
-	batch.Intro = []string{r.headline(),
-		"The table is generated: the flow of water through a borehole, by simulation, with eight inputs."}
-	batch.Next = []report.Step{{Text: "Pick this batch yourself, with the model that select uses by default; then try it on a table of yours:", Command: words.CommandLine("nextbatch", "select", path(".csv"), "--target", "flow", "--id", "site", "-n", strconv.Itoa(d.batch), "--out", "batch.csv", "--report", "batch.html")}}
-	page := batch.Page()
-	// after the batch
-	page.Sections = slices.Insert(page.Sections, 3, report.Section{Title: "What labels buy, in numbers",
-		Tables: []*report.Table{demoTable(*r)}})
-	png, err := report.Beside("", batch.Map.Figure(batch), curves).PNG()
+	page, picture := r.Page(batch, demoTest, report.Step{
+		Text: "Pick this batch yourself, with the model that select uses by default; then try it on a table of yours:",
+		Command: words.CommandLine("nextbatch", "select", path(".csv"), "--target", "flow", "--id", "site",
+			"-n", strconv.Itoa(d.batch), "--out", "batch.csv", "--report", "batch.html")})
+	png, err := picture.PNG()
 	if err != nil {
 		return err
 	}
@@ -283,24 +198,5 @@ func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string
 		return nil, err
 	}
 	r.Version, r.Timings.Total = thisBuild().Version, number(time.Since(begin).Seconds())
-	return s.describe(ctx, r)
-}
-
-func demoFigure(r demoResult) *report.Figure {
-	labels := make([]float64, len(r.Labels))
-	for i, n := range r.Labels {
-		labels[i] = float64(n)
-	}
-	var curves []report.Curve
-	for _, spec := range demoSpecs() {
-		curves = append(curves, report.Curve{Name: demoNames[spec], X: labels, Y: r.RMSE[spec],
-			Low: r.Low[spec], High: r.High[spec]})
-	}
-	f := report.LearningCurves("What the same number of labels buys", "RMSE on held-out rows", curves)
-	f.Note = fmt.Sprintf("Seed %d, one run.", r.Seed)
-	if r.Repeats > 1 {
-		f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats,
-			r.Seed)
-	}
-	return f
+	return s.reported(r, nil).Batch(ctx)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
@@ -179,7 +180,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 // or have no value in the table.
 func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
 	targets []string) (names []string, err error) {
-	known := slices.DeleteFunc(slices.Clone(targets), func(name string) bool { return !hasColumn(table, name) })
+	known := slices.DeleteFunc(slices.Clone(targets), func(name string) bool { return !table.Has(name) })
 	labelled := tables.Tables{Input: tables.Input{Table: table, TargetColumns: known, IDColumn: m.columns.id}}
 	leaks := map[string]bool{}
 	if len(known) > 0 && slices.ContainsFunc(known, func(name string) bool { return countLabels(table, name) > 0 }) {
@@ -196,7 +197,7 @@ func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
 		for row := 0; empty && row < c.Len(); row++ {
 			empty = c.Missing(row)
 		}
-		if name := c.Name(); (empty || leaks[name]) && hasColumn(batch, name) && name != m.columns.id &&
+		if name := c.Name(); (empty || leaks[name]) && batch.Has(name) && name != m.columns.id &&
 			!slices.Contains(targets, name) {
 			names = append(names, name)
 		}
@@ -283,7 +284,7 @@ func (m *merging) finish() error {
 // out.
 func (m *merging) targetsIn(batch, table *dataset.Table) []string {
 	all := m.columns.targets(slices.Concat(table.Names(), batch.Names()))
-	here := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !hasColumn(batch, name) })
+	here := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !batch.Has(name) })
 	if len(here) == 0 {
 		return all[:1] // whose absence is an error
 	}
@@ -411,8 +412,8 @@ func (m *merging) labelsOf(table *dataset.Table) func(target string) *dataset.Hi
 
 // makeRoom finds rows for the replicates of a batch file. Without any, the room is empty.
 func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []string) (dataset.Room, error) {
-	replicate := ownName(replicateColumn, map[string]bool{replicateColumn: hasColumn(table, replicateColumn)})
-	if !hasColumn(filled, replicate) {
+	replicate := words.FreeName(campaign.ReplicateColumn, taken(table))
+	if !filled.Has(replicate) {
 		return dataset.Room{}, nil
 	}
 	if m.columns.id == "" {

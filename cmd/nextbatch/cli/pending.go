@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
-
-// batchRow is the column of a batch file that holds the rows of the input.
-const batchRow = "row"
 
 // pendingRows returns the rows that --pending names: by themselves, in a file with one
 // per line, or in a table, such as the file of an earlier batch.
@@ -40,7 +39,7 @@ func isTable(path string) bool {
 // rowColumn is the column of a batch file that holds the rows of a table, which may have
 // a column of that name itself.
 func rowColumn(t *dataset.Table) string {
-	return ownName(batchRow, map[string]bool{batchRow: hasColumn(t, batchRow)})
+	return words.FreeName(report.RowColumn, taken(t))
 }
 
 // idsIn returns the ids of a table or, without --id, the rows that a batch file names.

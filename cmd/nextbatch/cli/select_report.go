@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +17,6 @@ import (
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/limits"
-	"github.com/nextbatch/nextbatch/tables"
 )
 
 // answer is the batch as a table, a page, and JSON or text.
@@ -28,7 +27,13 @@ func (s *selecting) answer(ctx context.Context, r *nextbatch.Result) *answer {
 	} else {
 		found.text = func(out io.Writer) error { return printBatch(out, r) }
 	}
-	found.savePage(s.page, s.progress, func() (*report.Page, error) { return s.batchPage(ctx, r) })
+	found.savePage(s.page, s.progress, func() (*report.Page, error) {
+		batch, err := s.reported(r, s.next(ctx, report.LinesText(r))).Batch(ctx)
+		if err != nil {
+			return nil, dataError{err}
+		}
+		return batch.Page(), nil
+	})
 	if s.json {
 		found.json = r
 	}
@@ -38,162 +43,30 @@ func (s *selecting) answer(ctx context.Context, r *nextbatch.Result) *answer {
 	return found
 }
 
+// reported is the batch as its page and its file show it, with what its reader does next.
+func (s *selecting) reported(r *nextbatch.Result, next []report.Step) *report.Selected {
+	page := &report.Selected{Result: r, Plan: s.plan, Request: &s.request, Files: s.inputs(), Next: next,
+		Said: s.progress.warnings, Warn: func(text string) {
+			s.progress.warn(text)
+			r.Warnings = slices.Clone(s.progress.warnings)
+		}}
+	if r.Missing > 0 {
+		page.Short = partialError{len(r.Indices), s.plan.Batch, r.Short}.Error()
+	}
+	return page
+}
+
 // write writes the batch to the file of --out.
 func (s *selecting) write(r *nextbatch.Result) error {
-	t, err := s.outputTable(r)
+	t, err := s.reported(r, nil).File(s.showPredictions)
 	if err != nil {
 		return err
 	}
 	if err := source.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
 		return err
 	}
-	s.progress.say("%s written to %s", linesText(r), s.out)
+	s.progress.say("%s written to %s", report.LinesText(r), s.out)
 	return s.writePredictions(r)
-}
-
-// linesText counts the rows of a batch, and its lines if they are more.
-func linesText(r *nextbatch.Result) string {
-	rows, lines := words.Count(len(r.Indices), "row", "rows"), len(r.Lines())
-	if lines == len(r.Indices) {
-		return rows
-	}
-	return fmt.Sprintf("%s (%s)", rows, words.Count(lines, "measurement", "measurements"))
-}
-
-// outputTable is the batch as a table, with a line for each measurement: the id, if there is one, then the row of
-// the input, the number of the pick, run, replicate and well where they were asked for, score and reason; then the row
-// as it is in the input, and empty target columns to fill in.
-func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
-	lines := r.Lines()
-	inputs := s.batchInputs(lines)
-	taken := map[string]bool{s.columns.id: true}
-	for _, target := range s.request.TargetColumns {
-		taken[target] = true
-	}
-	for _, c := range inputs {
-		taken[c.Name()] = true
-	}
-	row, pick, score := dataset.NewNumeric(ownName("row", taken)), dataset.NewNumeric(ownName("pick", taken)),
-		dataset.NewNumeric(ownName("score", taken))
-	why, reason := dataset.NewText(ownName("why", taken)), dataset.NewText(ownName("reason", taken))
-	reasons := r.ReasonsAlone()
-	if s.showPredictions {
-		reasons = r.Reasons
-	}
-	ids := dataset.NewText(s.columns.id)
-	for _, m := range lines {
-		ids.Append([]byte(m.ID))
-		row.Append(float64(m.Index))
-		if m.Repeat {
-			pick.Append(math.NaN())
-			score.Append(math.NaN())
-			why.Append([]byte("repeat"))
-			reason.Append([]byte(m.Reason))
-			continue
-		}
-		p := r.Batch.Picks[m.Pick]
-		pick.Append(float64(m.Pick + 1))
-		score.Append(finite(p.Score))
-		why.Append([]byte(p.Why.String()))
-		reason.Append([]byte(reasons[m.Pick]))
-	}
-	columns := slices.Concat([]dataset.Column{row, pick}, s.labColumns(r, lines, taken),
-		[]dataset.Column{score, why, reason}, inputs)
-	if s.columns.id != "" {
-		columns = slices.Insert(columns, 0, dataset.Column(ids))
-	}
-	empty := slices.Repeat([]float64{math.NaN()}, len(lines))
-	for _, target := range s.request.TargetColumns {
-		columns = append(columns, dataset.NewNumeric(target, empty...))
-	}
-	t, err := dataset.NewTable(columns...)
-	if err != nil {
-		return nil, err
-	}
-	return t.WrittenLike(s.candidates().Origin().Style), nil
-}
-
-// labColumns are the columns about runs, replicates and wells, where they were asked for.
-func (s *selecting) labColumns(r *nextbatch.Result, lines []limits.Measurement,
-	taken map[string]bool) []dataset.Column {
-	list := make([]labLine, len(lines))
-	measured := s.measured(lines)
-	for i, m := range lines {
-		list[i] = labLine{r.RunOf(m), m.Replicate + measured[m.ID], m.Plate, m.Well}
-	}
-	l := s.request.Limits
-	return labColumns(list, len(l.Same) > 0, l.Replicates > 1 || l.ReplicateShare > 0, s.request.Layout.Plate != "", taken)
-}
-
-// measured returns how often the rows that are repeated have been measured, by their names: the numbers of their
-// replicates continue from there.
-func (s *selecting) measured(lines []limits.Measurement) map[string]int {
-	times := map[string]int{}
-	for _, m := range lines {
-		if m.Repeat {
-			times[m.ID] = 0
-		}
-	}
-	if len(times) == 0 {
-		return times
-	}
-	table := s.labelled()
-	labelled, names := tables.AnyLabel(table, s.request.TargetColumns), tables.IDs{Table: table, Column: s.columns.id}
-	for row := range table.Rows() {
-		if name := names.Name(row); labelled != nil && labelled(row) {
-			if _, repeated := times[name]; repeated {
-				times[name]++
-			}
-		}
-	}
-	return times
-}
-
-// labLine is what a lab needs to know about a line of a batch.
-type labLine struct {
-	run, replicate, plate int
-	well                  string
-}
-
-// The columns of batch files about runs, replicates and wells.
-const runColumn, replicateColumn, plateColumn, wellColumn = "run", campaign.ReplicateColumn, "plate", "well"
-
-// labColumns returns the columns about runs, replicates and wells.
-func labColumns(lines []labLine, runs, replicates, wells bool, taken map[string]bool) (columns []dataset.Column) {
-	add := func(name string, of func(labLine) int) {
-		c := dataset.NewNumeric(ownName(name, taken))
-		for _, l := range lines {
-			v := float64(of(l))
-			if v == 0 { // a repeat belongs to no run
-				v = math.NaN()
-			}
-			c.Append(v)
-		}
-		columns = append(columns, c)
-	}
-	if runs {
-		add(runColumn, func(l labLine) int { return l.run })
-	}
-	if replicates {
-		add(replicateColumn, func(l labLine) int { return l.replicate })
-	}
-	if wells {
-		add(plateColumn, func(l labLine) int { return l.plate })
-		c := dataset.NewText(ownName(wellColumn, taken))
-		for _, l := range lines {
-			c.Append([]byte(l.well))
-		}
-		columns = append(columns, c)
-	}
-	return columns
-}
-
-// ownName is the name of a column that is not one of the input's.
-func ownName(name string, taken map[string]bool) string {
-	for taken[name] {
-		name = "nextbatch_" + name
-	}
-	return name
 }
 
 // candidates is the table that holds them; nil with features.
@@ -202,77 +75,6 @@ func (s *selecting) candidates() *dataset.Table {
 		return s.request.Table
 	}
 	return s.request.Pool
-}
-
-func hasColumn(t *dataset.Table, name string) bool {
-	return t != nil && t.Has(name)
-}
-
-// labelled is the table that holds the labelled rows; nil with features.
-func (s *selecting) labelled() *dataset.Table {
-	if s.request.Table != nil {
-		return s.request.Table
-	}
-	return s.request.Train
-}
-
-// batchInputs are the columns of the rows of a batch, as in the input, except for id and
-// label.
-func (s *selecting) batchInputs(lines []limits.Measurement) (columns []dataset.Column) {
-	table := s.candidates()
-	if table == nil {
-		return nil
-	}
-	for _, c := range table.Columns() {
-		if c.Name() != s.columns.id && !slices.Contains(s.request.TargetColumns, c.Name()) {
-			columns = append(columns, s.linesOf(c, lines))
-		}
-	}
-	return columns
-}
-
-// linesOf returns the values that the lines of a batch have in a column of the candidates. Repeats are rows of the
-// labelled ones.
-func (s *selecting) linesOf(c dataset.Column, lines []limits.Measurement) dataset.Column {
-	rows, other := make([]int, len(lines)), s.labelled()
-	repeats := false
-	for i, m := range lines {
-		rows[i], repeats = m.Index, repeats || m.Repeat
-	}
-	if !repeats || other == s.candidates() {
-		return c.Select(rows)
-	}
-	text := dataset.NewText(c.Name())
-	for _, m := range lines {
-		switch from, err := other.Column(c.Name()); {
-		case !m.Repeat:
-			text.Append([]byte(c.Format(m.Index)))
-		case err == nil:
-			text.Append([]byte(from.Format(m.Index)))
-		default:
-			text.Append(nil)
-		}
-	}
-	return numbersOf(text, c)
-}
-
-// numbersOf returns a column of text as numbers, if another one is numbers.
-func numbersOf(text *dataset.Text, like dataset.Column) dataset.Column {
-	if like.Kind() != dataset.KindNumeric {
-		return text
-	}
-	numbers := dataset.NewNumeric(text.Name())
-	for row := range text.Len() {
-		v, err := strconv.ParseFloat(text.Format(row), 64)
-		if err != nil && !text.Missing(row) {
-			return text
-		}
-		if text.Missing(row) {
-			v = math.NaN()
-		}
-		numbers.Append(v)
-	}
-	return numbers
 }
 
 // printBatch prints a line for each measurement, with run, replicate and well where the batch has them.
@@ -288,10 +90,10 @@ func printBatch(out io.Writer, r *nextbatch.Result) error {
 			head, cells = append(head, name), func(m limits.Measurement) []string { return append(before(m), of(m)) }
 		}
 	}
-	add(runs, runColumn, func(m limits.Measurement) string { return numberText(r.RunOf(m)) })
-	add(replicates, replicateColumn, func(m limits.Measurement) string { return replicateText(m) })
-	add(wells, plateColumn, func(m limits.Measurement) string { return strconv.Itoa(m.Plate) })
-	add(wells, wellColumn, func(m limits.Measurement) string { return m.Well })
+	add(runs, "run", func(m limits.Measurement) string { return numberText(r.RunOf(m)) })
+	add(replicates, campaign.ReplicateColumn, func(m limits.Measurement) string { return replicateText(m) })
+	add(wells, "plate", func(m limits.Measurement) string { return strconv.Itoa(m.Plate) })
+	add(wells, "well", func(m limits.Measurement) string { return m.Well })
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(append(head, "score", "reason"), "\t"))
 	for _, m := range lines {
@@ -319,4 +121,80 @@ func replicateText(m limits.Measurement) string {
 		return "again"
 	}
 	return strconv.Itoa(m.Replicate)
+}
+
+// next says what to do with the batch of so many rows and measurements.
+func (s *selecting) next(ctx context.Context, lines string) []report.Step {
+	if s.out == "" {
+		return []report.Step{{Text: "Measure these rows. With --out batch.csv the command that made this page also writes them to a file, for you to fill in."}}
+	}
+	steps := []report.Step{{Text: fmt.Sprintf("Measure the %s of %s, in this order if you can, and fill in %s.",
+		lines, s.out, columnsText(s.request.TargetColumns))}}
+	if s.table == "" || len(s.request.TargetColumns) == 0 {
+		return append(steps,
+			report.Step{Text: "Add them to the labelled rows, and run the command that made this page again."})
+	}
+	again := "Run the command that made this page again, for the next batch."
+	into := s.mergedTable(ctx)
+	if file, _ := splitArray(s.table); into != file {
+		again = fmt.Sprintf("Run the command that made this page again, for the next batch, with %s in place of %s.", into,
+			s.table)
+	}
+	return append(steps,
+		report.Step{Text: "Bring the labels back into the table:", Command: s.mergeCommand(into)},
+		report.Step{Text: again})
+}
+
+func columnsText(names []string) string {
+	switch len(names) {
+	case 0:
+		return "the labels"
+	case 1:
+		return "the column " + names[0]
+	}
+	return "the columns " + words.List(names)
+}
+
+// mergedTable is the file for the table with the labels of the batch: its own, if that can be written and holds nothing
+// else.
+func (s *selecting) mergedTable(ctx context.Context) string {
+	into, _ := splitArray(s.table)
+	base := strings.TrimSuffix(into, filepath.Ext(into))
+	switch {
+	case !slices.Contains(tableExtensions(), strings.ToLower(filepath.Ext(strings.TrimSuffix(into, ".gz")))):
+		return base + ".csv"
+	case isWorkbook(into) && source.CheckRewrite(ctx, into) != nil:
+		return base + "-labelled.xlsx"
+	}
+	return into
+}
+
+// mergeCommand brings the labels of the batch back into the table, in a file.
+func (s *selecting) mergeCommand(into string) string {
+	args := append([]string{"nextbatch", "merge", s.table, s.out}, s.columns.format.given()...)
+	if s.columns.id != "" {
+		args = append(args, "--id", s.columns.id)
+	}
+	return words.CommandLine(append(args, "--target", strings.Join(s.request.TargetColumns, ","), "--out", into)...)
+}
+
+// inputs lists the files that were read.
+func (s *selecting) inputs() (files []string) {
+	for _, path := range []string{s.table, s.train, s.pool, s.trainFeatures, s.poolFeatures, s.targets, s.model} {
+		if path != "" {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+// taken are the names of the columns of a table, which may be nil.
+func taken(t *dataset.Table) map[string]bool {
+	names := map[string]bool{}
+	if t != nil {
+		for _, name := range t.Names() {
+			names[name] = true
+		}
+	}
+	return names
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/server"
 )
 
@@ -125,10 +126,10 @@ func printTokens(out io.Writer, list []server.Token, asJSON bool) error {
 			campaign = t.Campaign
 		}
 		if t.Expires != nil {
-			expires = timeText(*t.Expires)
+			expires = report.TimeText(*t.Expires)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, shown(t.Person), t.Role, shown(campaign),
-			timeText(t.Created), expires)
+			report.TimeText(t.Created), expires)
 	}
 	return w.Flush()
 }

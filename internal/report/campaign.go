@@ -1,0 +1,494 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/estimate"
+	"github.com/nextbatch/nextbatch/internal/wire"
+	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
+)
+
+// Standing is where a campaign stands: as JSON, as lines and tables, and as a page.
+type Standing struct {
+	wire.CampaignStatus
+	rule  estimate.StopRule
+	state *campaign.State
+	log   []campaign.Event
+}
+
+// decimal is the decimal mark of the campaign's table; 0 means a point.
+func (s *Standing) decimal() byte { return s.state.Created.Style().Decimal }
+
+// marked writes the numbers of a text as the table does. Names in it, and those of the campaign, its targets and its
+// labels that wait, stay.
+func (s *Standing) marked(text string, names ...string) string {
+	names = append(append(names, s.Campaign), s.state.Created.Targets...)
+	for _, w := range s.Doubtful {
+		names = append(names, w.ID)
+	}
+	return words.MarkedIn(text, s.decimal(), names...)
+}
+
+func (s *Standing) markedTable(t *Table) *Table {
+	return t.Map(func(text string) string { return s.marked(text) })
+}
+
+// StandingOf returns where a campaign stands by a stop rule, such as rmse<0.5. Version is that of the program.
+func StandingOf(ctx context.Context, c *campaign.Campaign, stop, version string) (*Standing, error) {
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log, err := c.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.Standing(ctx, stop)
+	if err != nil {
+		return nil, err
+	}
+	s := &Standing{wire.CampaignStatus{
+		Campaign: c.Name(), Counts: found.Counts, Learner: found.Learner, Coverage: estimate.Coverage, Advice: found.Advice,
+		Rule:     found.Rule.String(),
+		Doubtful: found.Doubtful, Model: found.Model,
+		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: version,
+	}, found.Rule, state, log}
+	for _, t := range found.Targets {
+		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t, found.Learner)})
+	}
+	if only := s.Targets[0]; len(s.Targets) == 1 {
+		s.ErrorOf, s.Forecast = only.ErrorOf, only.Forecast
+		if only.Curve != nil {
+			e := only.Curve.RMSE
+			s.Error, s.Interval = new(fitted.Float(e.Value)), &[2]fitted.Float{fitted.Float(e.Low), fitted.Float(e.High)}
+		}
+	}
+	return s, nil
+}
+
+// errorOf describes on which rows an error is estimated, or why there is none.
+func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
+	if t.Curve == nil {
+		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
+			estimate.LeastAudited, t.Audited)
+	}
+	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", ModelWord(kind),
+		words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
+}
+
+// randomWord names the rows that estimates are based on.
+func randomWord(t campaign.TargetStanding) string {
+	if t.HeldOut > 0 {
+		return "audit and held-out random rows"
+	}
+	return "audit rows"
+}
+
+// statusFacts are the names and values of what is known about a target.
+func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts []Fact) {
+	add := func(name, format string, args ...any) {
+		facts = append(facts, Fact{name, fmt.Sprintf(format, args...)})
+	}
+	if noise := t.Noise.String(); noise != "" {
+		add("noise", "%s", noise)
+	}
+	if text := learnerNow(t, kind); text != "" {
+		add("learner", "%s", text)
+	}
+	if t.Curve == nil {
+		add("error", "%s", t.ErrorOf)
+		return facts
+	}
+	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
+	add("", "%s", t.ErrorOf)
+	if t.Next != nil {
+		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*estimate.MoreLabels, percentText(*t.Next))
+	}
+	if t.Forecast != nil {
+		add("forecast", "%s", forecastText(*t.Forecast))
+	}
+	switch {
+	case t.Gain == nil:
+		add("gain", "not measured yet; --gain does so")
+	case t.Gain.Labels != t.Labels:
+		add("gain", "%v (measured with %s)", t.Gain, words.Count(t.Gain.Labels, "label", "labels"))
+	default:
+		add("gain", "%v", t.Gain)
+	}
+	return facts
+}
+
+// learnerNow says what is fitted, and what the last ask chose; empty for a campaign that has only had networks.
+func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
+	n := len(t.Learners)
+	switch {
+	case !kind.Blends() && n == 0:
+		return ""
+	case !kind.Blends():
+		return string(learner.NetworkAlone)
+	case n == 0:
+		return fmt.Sprintf("%s; no model has been fitted yet", kind)
+	}
+	last := t.Learners[n-1]
+	return fmt.Sprintf("%s; ask %d, with %s: %s", kind, last.Ask,
+		words.Count(last.Labels, "label", "labels"), last.Learner)
+}
+
+func percentText(i estimate.Interval) string {
+	return fmt.Sprintf("%s %% (%s to %s %%)", words.Brief(100*i.Value), words.Brief(100*i.Low), words.Brief(100*i.High))
+}
+
+// forecastText is the forecast with its cost.
+func forecastText(f estimate.Forecast) string {
+	f.Wanted = rounded(f.Wanted)
+	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
+	if f.Cost != nil && f.Cost.High > 0 && !math.IsInf(f.Cost.High, 0) {
+		text += fmt.Sprintf("; the labels that are missing cost %v", *f.Cost)
+	}
+	return text
+}
+
+func metricName(m estimate.Metric) string {
+	return map[estimate.Metric]string{estimate.RMSE: "RMSE", estimate.MAE: "MAE", estimate.Q95: "95 % quantile"}[m]
+}
+
+// rounded is a number with three digits.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	scale := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}
+
+// Lines are names and values, line by line; a line without a name belongs to the one before.
+func (s *Standing) Lines() (list []Fact) {
+	add := func(name string, texts ...string) {
+		for i, text := range texts {
+			list = append(list, Fact{map[bool]string{true: name}[i == 0], text})
+		}
+	}
+	add("campaign", s.marked(fmt.Sprintf("%s, since %s, %s", s.Campaign, TimeText(s.Created),
+		words.Count(s.Asks, "ask", "asks"))))
+	add("rows", s.marked(words.Whole(int(s.Rows))+": "+CountsText(s.Counts)))
+	add("waiting", waitingFacts(s.Doubtful, s.state.Now, s.decimal())...)
+	add("unlikely", unlikelyFacts(s.state.Unlikely(), s.decimal())...)
+	for _, t := range s.Targets {
+		if len(s.Targets) > 1 {
+			add("target", s.marked(t.Target+", "+words.Count(t.Labels, "label", "labels")))
+		}
+		for _, fact := range statusFacts(t, s.Learner) {
+			add(fact.Name, s.marked(fact.Value))
+		}
+	}
+	if note := s.Model.Note(); note != "" {
+		add("model", s.marked(note))
+	}
+	add("advice", s.marked(s.Advice.String()))
+	return list
+}
+
+// Tables are the models so far, for a campaign with one target.
+func (s *Standing) Tables() (list []*Table) {
+	only := s.Targets[0]
+	if len(s.Targets) == 1 && only.Curve != nil && len(only.Curve.Points) > 0 {
+		list = append(list, s.markedTable(curveTable(only, s.Learner)))
+	}
+	if len(s.Targets) == 1 && len(only.Learners) > 1 {
+		list = append(list, s.markedTable(learnersTable(only, 10)))
+	}
+	return list
+}
+
+// Page is the page about the campaign, which its commands name like this.
+func (s *Standing) Page(store []string) *Page {
+	page := &Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
+		s.marked(fmt.Sprintf("Advice: %v.", s.Advice)),
+		s.marked(fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), CountsText(s.Counts)) + waitingNote(s)),
+		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", ModelWord(s.Learner), 100*estimate.Coverage, ruleText(s.rule))),
+	}}
+	page.Sections = []Section{{Title: "What to do next", Steps: s.nextSteps(store)}}
+	for i, t := range s.Targets {
+		page.Sections = append(page.Sections, s.targetSections(i, t)...)
+	}
+	page.Sections = append(page.Sections,
+		Section{Title: "Who has rows", Tables: []*Table{outTable(s)}},
+		Section{Title: "What happened", Tables: []*Table{historyTable(s)}})
+	return page
+}
+
+// ruleText says when a stop rule holds.
+func ruleText(r estimate.StopRule) string {
+	of := ""
+	if r.Target != "" {
+		of = " of " + r.Target
+	}
+	if r.Metric == "" {
+		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%",
+			100*estimate.MoreLabels, of, 100*r.Below)
+	}
+	return fmt.Sprintf("the %s%s is below %s", metricName(r.Metric), of, words.Number(r.Below))
+}
+
+// nextSteps are what the reader does now, with commands.
+func (s *Standing) nextSteps(store []string) (steps []Step) {
+	add := func(text, command string, args ...string) {
+		steps = append(steps,
+			Step{Text: s.marked(text),
+				Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
+	}
+	if n := len(s.Doubtful); n > 0 {
+		add("Look again at "+words.Count(n, "label that waits", "labels that wait")+" for a second look, such as that of "+
+			s.Doubtful[0].ID+". If it is right:", "confirm", s.Doubtful[0].ID)
+	}
+	if n := len(s.state.Handed()); n > 0 {
+		add("Label "+words.Count(n, "row that is", "rows that are")+" out, and tell their labels:", "tell", "batch.csv")
+	}
+	switch {
+	case s.Advice.Verdict == estimate.Stop:
+		add("There are enough labels. This writes the table with them:", "export", "labelled.csv")
+	case s.Counts.Open > 0 && s.Advice.Verdict == estimate.TooEarly:
+		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask",
+			"--audit", "1/4", "--out", "batch.csv")
+	case s.Counts.Open > 0:
+		add("Ask for the next rows:", "ask", "--out", "batch.csv")
+	case len(steps) == 0:
+		add("No row is open. This writes the table with its labels:", "export", "labelled.csv")
+	}
+	return steps
+}
+
+// targetSections are the error of a target and its pictures.
+func (s *Standing) targetSections(i int, t wire.TargetStatus) []Section {
+	title := "The error"
+	if len(s.Targets) > 1 {
+		title += " of " + t.Target
+	}
+	facts := factTable(append([]Fact{{"target", t.Target}, {"labels", words.Whole(t.Labels)}},
+		statusFacts(t, s.Learner)...))
+	sections := []Section{{Title: title, Tables: []*Table{s.markedTable(facts)}}}
+	if t.Curve != nil {
+		sections[0].Figures = []*Figure{s.curveFigure(t)}
+		if audited := s.outcomeFigure(i, t.Target); audited != nil {
+			sections[0].Figures = append(sections[0].Figures, audited)
+		}
+		sections[0].Beside = len(sections[0].Figures) == 1
+		if len(t.Curve.Points) > 0 {
+			sections[0].Tables = append(sections[0].Tables, s.markedTable(curveTable(t, s.Learner)))
+		}
+	}
+	if n := len(t.Learners); n > 0 {
+		sections = append(sections, Section{Title: "The learners of " + t.Target,
+			Figures: learnersFigures(t, s.decimal()), Tables: []*Table{s.markedTable(learnersTable(t, n))},
+			Beside: n > 1})
+	}
+	return sections
+}
+
+// learnersTable lists what the last of the models were made of.
+func learnersTable(t wire.TargetStatus, most int) *Table {
+	table := &Table{
+		Title:   "Learners so far",
+		Note:    "The weights of the learners in the model of each ask, and its error on labelled rows that it held out. Most of these were picked because they are unusual, so the error on the open rows is lower as a rule.",
+		Columns: []Column{{Head: "ask"}, {Head: "labels"}, {Head: "RMSE out of fold"}, {Head: "weights"}},
+	}
+	shown := t.Learners[max(0, len(t.Learners)-most):]
+	if n := len(t.Learners); n > len(shown) {
+		table.Note = fmt.Sprintf("The last %d of %d models. ", len(shown), n) + table.Note
+	}
+	for _, f := range shown {
+		table.Rows = append(table.Rows, Row{Cells: []Cell{Count(int(f.Ask)), Count(f.Labels),
+			outOfFold(f.Error), Text(f.Weights())}})
+	}
+	return table
+}
+
+// outOfFold is the error of a blend; a network alone has none.
+func outOfFold(e float64) Cell {
+	if e == 0 {
+		return Text("–")
+	}
+	return Measured(e)
+}
+
+// learnersFigures draws the weights of the learners over the labels, if there are several models.
+func learnersFigures(t wire.TargetStatus, decimal byte) []*Figure {
+	if len(t.Learners) < 2 {
+		return nil
+	}
+	panel := Panel{XLabel: "labels", YLabel: "weight"}
+	at := map[string]int{}
+	for _, f := range t.Learners {
+		for _, c := range f.Candidates {
+			if _, known := at[c.Name]; !known && c.Weight > 0 {
+				at[c.Name] = len(panel.Curves)
+				panel.Curves = append(panel.Curves, Curve{Name: c.Name})
+			}
+		}
+	}
+	for _, f := range t.Learners {
+		weights := make([]float64, len(panel.Curves))
+		for _, c := range f.Candidates {
+			if k, known := at[c.Name]; known {
+				weights[k] = c.Weight
+			}
+		}
+		for k, w := range weights {
+			curve := &panel.Curves[k]
+			curve.X, curve.Y = append(curve.X, float64(f.Labels)), append(curve.Y, w)
+		}
+	}
+	return []*Figure{{Name: "learners", Title: "What the models were made of", Decimal: decimal,
+		Panels: []Panel{panel}, Note: "The weight of each learner in the models so far."}}
+}
+
+// curveTable lists the errors of the models so far.
+func curveTable(t wire.TargetStatus, kind learner.Kind) *Table {
+	models := map[bool]string{true: "Models", false: "Networks"}[kind.Blends()]
+	table := &Table{
+		Title: models + " so far",
+		Note: fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models,
+			estimate.LeastAudited),
+		Columns: []Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
+	}
+	if kind.Blends() {
+		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
+	}
+	for _, p := range t.Curve.Points {
+		table.Rows = append(table.Rows, Row{Cells: []Cell{Count(p.Labels), Count(p.Rows),
+			Text(p.RMSE.String())}})
+	}
+	return table
+}
+
+// curveFigure draws the learning curve from the first model to twice the labels of the
+// current one.
+func (s *Standing) curveFigure(t wire.TargetStatus) *Figure {
+	const steps = 24
+	first := t.Curve.Labels
+	for _, p := range t.Curve.Points {
+		first = min(first, p.Labels)
+	}
+	fitted := Curve{Name: "learning curve and its 90 % interval"}
+	low, high := math.Log(math.Max(2, float64(first)/1.25)), math.Log(2*float64(t.Curve.Labels))
+	for i := range steps + 1 {
+		labels := int(math.Round(math.Exp(low + (high-low)*float64(i)/steps)))
+		if n := len(fitted.X); n > 0 && fitted.X[n-1] == float64(labels) {
+			continue
+		}
+		e := t.Curve.ErrorAt(estimate.RMSE, labels)
+		fitted.X, fitted.Y = append(fitted.X, float64(labels)), append(fitted.Y, e.Value)
+		fitted.Low, fitted.High = append(fitted.Low, e.Low), append(fitted.High, e.High)
+	}
+	panel := Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: Log2, Y: Log10,
+		Curves: []Curve{fitted}}
+	if f := t.Forecast; f != nil && f.Metric == estimate.RMSE {
+		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
+		panel.Curves = append(panel.Curves, Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends,
+			Y: []float64{f.Wanted, f.Wanted}, Reference: true})
+	}
+	for _, p := range t.Curve.Points {
+		panel.Marks = append(panel.Marks, Mark{Name: ModelWord(s.Learner) + "s so far",
+			X: float64(p.Labels), Y: p.RMSE.Value,
+			Tip: s.marked(fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE,
+				words.Count(p.Rows, "random row", "random rows")))})
+	}
+	panel.Marks = append(panel.Marks, Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value,
+		Tip: s.marked(t.ErrorOf)})
+	return &Figure{Name: "curve", Title: "The error, with more labels", Decimal: s.decimal(),
+		Panels: []Panel{panel},
+		Note: s.marked(fmt.Sprintf("Measured on %s %s. To the right of now, the curve is a forecast.",
+			words.Whole(t.Curve.Rows), randomWord(t.TargetStanding)))}
+}
+
+// outcomeFigure draws the labels of audit rows over their predictions; nil without any.
+func (s *Standing) outcomeFigure(target int, name string) *Figure {
+	panel := Panel{XLabel: "prediction of " + name, YLabel: "label of " + name}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, o := range s.state.Outcomes() {
+		if !o.Audit || target >= len(o.Predictions) || math.IsNaN(o.Label[target]) {
+			continue
+		}
+		x, y := float64(o.Predictions[target].Value), o.Label[target]
+		low, high = min(low, x, y), max(high, x, y)
+		panel.Marks = append(panel.Marks, Mark{Name: "audit rows", X: x, Y: y,
+			Tip: o.ID + s.marked(fmt.Sprintf(": label %s, predicted %s with %s", words.Number(y), words.Number(x),
+				words.Count(o.Trained, "label", "labels")))})
+	}
+	if len(panel.Marks) == 0 {
+		return nil
+	}
+	panel.Curves = []Curve{{Name: "label = prediction", X: []float64{low, high},
+		Y: []float64{low, high}, Reference: true}}
+	return &Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured",
+		Decimal: s.decimal(), Panels: []Panel{panel},
+		Note: s.marked(words.Count(len(panel.Marks), "audit row, predicted before its label came.",
+			"audit rows, each predicted before its label came."))}
+}
+
+// outTable lists the asks with rows that are still out.
+func outTable(s *Standing) *Table {
+	t := &Table{Columns: []Column{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"},
+		{Head: "of"}, {Head: "lease ends"}}}
+	handed := s.state.Handed()
+	for _, ask := range s.state.Asks {
+		out := 0
+		for _, h := range handed {
+			if h.Ask == ask.Ask {
+				out++
+			}
+		}
+		if out == 0 {
+			continue
+		}
+		end := "never"
+		if ask.LeaseEnd != nil {
+			end = TimeText(*ask.LeaseEnd)
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{Count(int(ask.Ask)).Marked(s.decimal()),
+			Text(ask.Person), Text(TimeText(ask.Time)),
+			Count(out).Marked(s.decimal()), Count(len(ask.Rows)).Marked(s.decimal()), Text(end)}})
+	}
+	if len(t.Rows) == 0 {
+		t.Note = "No row is out."
+	}
+	return t
+}
+
+// historyTable lists the last events, the latest first.
+func historyTable(s *Standing) *Table {
+	const most = 50
+	t := &Table{Columns: []Column{{Head: "event"}, {Head: "time"}, {Head: "person"}, {Head: "what"}}}
+	for _, e := range slices.Backward(s.log[max(0, len(s.log)-most):]) {
+		what := s.marked(EventWords(e), eventNames(e)...)
+		if s.state.Undone(e.Seq) {
+			what = "[" + what + "]"
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{Count(int(e.Seq)).Marked(s.decimal()),
+			Text(TimeText(e.Time)), Text(e.Person), Text(what)}})
+	}
+	t.Note = "The latest first. An event in brackets has no effect: it was undone, or it undoes another one."
+	if len(s.log) > most {
+		t.Note = s.marked(fmt.Sprintf("The last %d of %s events. ", most, words.Whole(len(s.log)))) + t.Note
+	}
+	return t
+}
+
+// waitingNote says how many labels wait for a second look, and whether labels that the model has learnt from have
+// changed.
+func waitingNote(s *Standing) (text string) {
+	if n := len(s.Doubtful); n > 0 {
+		text = fmt.Sprintf(" %s for a second look, and nothing here follows from %s.",
+			words.Count(n, "label waits", "labels wait"), map[bool]string{true: "it", false: "them"}[n == 1])
+	}
+	if note := s.Model.Note(); note != "" {
+		text += " The " + note + "."
+	}
+	return text
+}
