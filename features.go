@@ -114,9 +114,9 @@ func eachBlock[To, From matrix.Float](ctx context.Context, c *compose.Composer, 
 // forFeatures returns a spec with the same kernel whose method keeps features
 // where there is a choice.
 func forFeatures(s spec.Spec) spec.Spec {
-	s.Method, s.Mode = spec.LCMD, spec.P
+	s.Method, s.Mode = "lcmd", spec.P
 	if s.DoubleKernel() {
-		s.Method = spec.BAITForward
+		s.Method = "bait-f"
 	}
 	return s
 }

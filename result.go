@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/explain"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/words"

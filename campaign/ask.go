@@ -185,7 +185,7 @@ func (a *Ask) call(by By) call {
 	if !a.none() { // without it, requests have the digests that earlier versions gave them
 		said = append(said, a.Overrides)
 	}
-	return by.call(KindAsked, said...)
+	return by.call(kindAsked, said...)
 }
 
 // CheckRequest reports a request id that the ask cannot have, because it belongs to another

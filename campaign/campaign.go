@@ -99,7 +99,7 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		events = append(events, Event{Told: &Told{labels, (&State{Created: *created}).unitsIn(start.Table)}})
 	}
 	now := c.now()
-	by := start.By.call(KindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
+	by := start.By.call(kindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
 	stamp(events, 0, now, by)
 	if err := check(events); err != nil {
 		return nil, err
@@ -485,7 +485,7 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 		rows[l.Row] = true
 	}
 	result := AddedRows{Labelled: len(rows), Converted: slices.Concat(said, converted)}
-	event, repeated, err := c.change(ctx, by.call(KindAdded, added.Blocks, labels), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, by.call(kindAdded, added.Blocks, labels), func(s *State) (decision, error) {
 		if err := c.checkNew(ctx, s, t); err != nil {
 			return decision{}, err
 		}
@@ -600,7 +600,7 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 // ChangeSettings replaces the settings, from the next ask on. Settings without a learner keep that of the campaign, so
 // that clients which do not know of learners change none.
 func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings) (Changed, error) {
-	return changed(c.change(ctx, by.call(KindSettings, settings), func(s *State) (decision, error) {
+	return changed(c.change(ctx, by.call(kindSettings, settings), func(s *State) (decision, error) {
 		settings := settings
 		settings.Learner = cmp.Or(settings.Learner, s.Settings.Learner)
 		if err := settings.Check(); err != nil {
@@ -626,7 +626,7 @@ func (e *UndoError) Error() string {
 // Undo undoes an event, by another one. An event that later ones depend on, such as
 // rows that have labels, cannot be undone before these are.
 func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (Changed, error) {
-	return changed(c.change(ctx, by.call(KindUndone, seq, reason), func(s *State) (decision, error) {
+	return changed(c.change(ctx, by.call(kindUndone, seq, reason), func(s *State) (decision, error) {
 		refuse := func(format string, args ...any) (decision, error) {
 			return decision{}, &UndoError{seq, fmt.Sprintf(format, args...)}
 		}

@@ -22,17 +22,17 @@ type Kind string
 
 // The kinds of events.
 const (
-	KindCreated   Kind = "created"
-	KindAdded     Kind = "rows_added"
-	KindAsked     Kind = "asked"
-	KindTold      Kind = "told"
-	KindCorrected Kind = "corrected"
-	KindFailed    Kind = "failed"
-	KindReturned  Kind = "returned"
-	KindRetired   Kind = "retired"
-	KindConfirmed Kind = "confirmed"
-	KindSettings  Kind = "settings"
-	KindUndone    Kind = "undone"
+	kindCreated   Kind = "created"
+	kindAdded     Kind = "rows_added"
+	kindAsked     Kind = "asked"
+	kindTold      Kind = "told"
+	kindCorrected Kind = "corrected"
+	kindFailed    Kind = "failed"
+	kindReturned  Kind = "returned"
+	kindRetired   Kind = "retired"
+	kindConfirmed Kind = "confirmed"
+	kindSettings  Kind = "settings"
+	kindUndone    Kind = "undone"
 )
 
 // Event is one entry of a campaign's log. Exactly one payload is not nil. Stores keep
@@ -238,10 +238,10 @@ func (e *Event) payloads() (kinds []Kind) {
 		kind  Kind
 		there bool
 	}{
-		{KindCreated, e.Created != nil}, {KindAdded, e.Added != nil}, {KindAsked, e.Asked != nil}, {KindTold, e.Told != nil},
-		{KindCorrected, e.Corrected != nil}, {KindFailed, e.Failed != nil}, {KindReturned, e.Returned != nil},
-		{KindRetired, e.Retired != nil}, {KindConfirmed, e.Confirmed != nil}, {KindSettings, e.Settings != nil},
-		{KindUndone, e.Undone != nil},
+		{kindCreated, e.Created != nil}, {kindAdded, e.Added != nil}, {kindAsked, e.Asked != nil}, {kindTold, e.Told != nil},
+		{kindCorrected, e.Corrected != nil}, {kindFailed, e.Failed != nil}, {kindReturned, e.Returned != nil},
+		{kindRetired, e.Retired != nil}, {kindConfirmed, e.Confirmed != nil}, {kindSettings, e.Settings != nil},
+		{kindUndone, e.Undone != nil},
 	} {
 		if p.there {
 			kinds = append(kinds, p.kind)
@@ -316,17 +316,17 @@ func (e *Event) check() error {
 		return err
 	}
 	switch kind := kinds[0]; kind {
-	case KindCreated:
+	case kindCreated:
 		return e.Created.check()
-	case KindAdded:
+	case kindAdded:
 		return e.Added.check()
-	case KindAsked:
+	case kindAsked:
 		return e.Asked.check()
-	case KindTold, KindCorrected:
+	case kindTold, kindCorrected:
 		return checkLabels(e.labels())
-	case KindSettings:
+	case kindSettings:
 		return e.Settings.checkStored()
-	case KindUndone:
+	case kindUndone:
 		if e.Undone.Seq < 1 || e.Undone.Seq >= e.Seq {
 			return fmt.Errorf("it undoes event %d, which is not before it", e.Undone.Seq)
 		}

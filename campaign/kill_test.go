@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"io"
 	"math"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"

@@ -230,7 +230,7 @@ func (c *Campaign) answer(ctx context.Context, person string, q *Question, value
 	if q.Replicate > 1 { // without it, the label answers the first one that is out with the person
 		entry.Replicate = q.Replicate
 	}
-	event, _, err := c.change(ctx, By{Person: person}.call(KindTold), func(s *State) (decision, error) {
+	event, _, err := c.change(ctx, By{Person: person}.call(kindTold), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || s.answered(q, person) {
 			return decision{}, nil
 		}
@@ -277,7 +277,7 @@ func (a *Asked) times(row int64) (n int) {
 
 // giveUp records that a row, or the measurement of it, has failed for good, unless its status has changed otherwise.
 func (c *Campaign) giveUp(ctx context.Context, person string, q *Question, reason string) (failed bool, err error) {
-	event, _, err := c.change(ctx, By{Person: person}.call(KindFailed), func(s *State) (decision, error) {
+	event, _, err := c.change(ctx, By{Person: person}.call(kindFailed), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) {
 			return decision{}, nil
 		}

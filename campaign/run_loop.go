@@ -575,7 +575,7 @@ func (l *loop) take(ctx context.Context, a askOutcome) error {
 func (l *loop) putBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
-	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(KindReturned), func(s *State) (decision, error) {
+	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(kindReturned), func(s *State) (decision, error) {
 		var rows []RowRef
 		var numbers []int
 		for _, a := range s.Asks {

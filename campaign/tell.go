@@ -119,7 +119,7 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	if err := c.compareGiven(ctx, &t); err != nil {
 		return result, err
 	}
-	event, repeated, err := c.change(ctx, t.call(by, KindTold), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, t.call(by, kindTold), func(s *State) (decision, error) {
 		entries, units, err := s.inUnits(t)
 		if err != nil {
 			return decision{}, err
@@ -170,7 +170,7 @@ func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error)
 	if err := c.compareGiven(ctx, &t); err != nil {
 		return result, err
 	}
-	event, repeated, err := c.change(ctx, t.call(by, KindCorrected), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, t.call(by, kindCorrected), func(s *State) (decision, error) {
 		entries, _, err := s.inUnits(t)
 		if err != nil {
 			return decision{}, err
@@ -763,7 +763,7 @@ func (c *Campaign) together(ctx context.Context, s *State, rows *dataset.Table) 
 // unless that is itself the id of a row. With again they are open again, otherwise they are never handed out again. Of
 // a row with a label, the measurements that are out fail, and it stays labelled. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
-	return c.changeMeasurements(ctx, by.call(KindFailed, ids, reason, again), ids,
+	return c.changeMeasurements(ctx, by.call(kindFailed, ids, reason, again), ids,
 		func(s *State, row int64, number int) (fault string, skip bool) {
 			switch status := s.Status(row); {
 			case status == StatusRetired:
@@ -788,7 +788,7 @@ func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string,
 // Return returns rows, or measurements of them as in Fail, that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeMeasurements(ctx, by.call(KindReturned, ids, reason), ids,
+	return c.changeMeasurements(ctx, by.call(kindReturned, ids, reason), ids,
 		func(s *State, row int64, number int) (fault string, skip bool) {
 			switch status := s.Status(row); {
 			case number > 0 && !s.isHanded(row, number):
@@ -811,7 +811,7 @@ func (s *State) isHanded(row int64, number int) bool {
 // Retire removes rows from the campaign: they are neither picked nor used for training. An
 // error about rows is a *TellError.
 func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindRetired, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
+	return c.changeRows(ctx, by.call(kindRetired, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
 		return "", s.Status(row) == StatusRetired
 	}, func(rows []RowRef) Event { return Event{Retired: &RowList{Rows: rows, Reason: reason}} })
 }
@@ -819,7 +819,7 @@ func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason strin
 // Confirm makes the numbers of rows count that wait for a second look. Rows of which none waits stay as they are. An
 // error about rows is a *TellError.
 func (c *Campaign) Confirm(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(KindConfirmed, ids, reason), ids,
+	return c.changeRows(ctx, by.call(kindConfirmed, ids, reason), ids,
 		func(s *State, row int64) (fault string, skip bool) {
 			switch status := s.Status(row); status {
 			case StatusLabelled, StatusWaiting:

@@ -194,16 +194,16 @@ func (c *Numeric) CheckInput() error { return checkSpread(c.name, c.Len(), c.Flo
 
 // LargestLabel is the largest absolute value that a label may have: the sum of the squares of as many labels as there
 // can be is still a finite number, so they can be standardised.
-const LargestLabel = 1e149
+const largestLabel = 1e149
 
 // FaultOfLabel says what is wrong with a label that is there; it is empty if nothing is.
 func FaultOfLabel(v float64) string {
 	switch {
 	case math.IsInf(v, 0):
 		return "a label must be finite"
-	case math.Abs(v) > LargestLabel:
+	case math.Abs(v) > largestLabel:
 		return fmt.Sprintf("the label %v is too large: no label may exceed %v; correct it, or change the unit", v,
-			LargestLabel)
+			largestLabel)
 	}
 	return ""
 }

@@ -390,20 +390,20 @@ func encodeIndicator[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name
 }
 
 // LevelCount is how many rows have a level.
-type LevelCount struct {
+type levelCount struct {
 	Column, Level string
 	Rows          int
 }
 
 // OnlyIn returns the levels that some encoded rows have and none of the others, with the number of rows that have them.
-func (e Encoder) OnlyIn(rows, others matrix.Dense[float32]) (list []LevelCount) {
+func (e Encoder) OnlyIn(rows, others matrix.Dense[float32]) (list []levelCount) {
 	at := len(e.Numeric)
 	for _, k := range e.Categories {
 		k.Missing = k.Missing || e.MissingColumns
 		seen := k.count(others, at)
 		for i, n := range k.count(rows, at) {
 			if n > 0 && seen[i] == 0 {
-				list = append(list, LevelCount{k.Column, k.Levels[i], n})
+				list = append(list, levelCount{k.Column, k.Levels[i], n})
 			}
 		}
 		at += k.width()

@@ -15,7 +15,7 @@ type Range struct{ Low, High float64 }
 var anything = Range{math.Inf(-1), math.Inf(1)}
 
 // ParseRange reads a range: 0..100, 0.. or ..100, and .. for any number.
-func ParseRange(text string) (Range, error) {
+func parseRange(text string) (Range, error) {
 	low, high, found := strings.Cut(strings.TrimSpace(text), "..")
 	r, err := anything, error(nil)
 	for _, limit := range []struct {
@@ -58,7 +58,7 @@ func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Range) UnmarshalText(text []byte) (err error) {
-	*r, err = ParseRange(string(text))
+	*r, err = parseRange(string(text))
 	return err
 }
 
@@ -83,7 +83,7 @@ type Ranges []Range
 // ParseRanges reads ranges that are separated by commas.
 func ParseRanges(text string) (list Ranges, err error) {
 	for one := range strings.SplitSeq(text, ",") {
-		r, err := ParseRange(one)
+		r, err := parseRange(one)
 		if err != nil {
 			return nil, err
 		}

@@ -13,10 +13,10 @@ import (
 const softClip = 5
 
 // Divisor is what the sum of squared deviations is divided by.
-type Divisor uint8
+type divisor uint8
 
 const (
-	Population Divisor = iota // n, as in the paper
+	Population divisor = iota // n, as in the paper
 	Sample                    // n-1, as in the published code
 )
 
@@ -35,14 +35,14 @@ type Scaler struct {
 // of x, in the order given; without rows, over all. The paper uses those of
 // train and pool: FitScaler(x, Population, split.Train, split.Pool). A number
 // that is not finite, or too large to square, is a *RangeError.
-func FitScaler[T matrix.Float](x matrix.Dense[T], divisor Divisor, rows ...[]int) (Scaler, error) {
+func FitScaler[T matrix.Float](x matrix.Dense[T], divisor divisor, rows ...[]int) (Scaler, error) {
 	return selection[T]{[]matrix.Dense[T]{x}, rows}.fit(divisor)
 }
 
 // FitScalerAll is FitScaler over all rows of several matrices, one below the
 // other, without stacking them. Those without rows are ignored; the others have
 // the same columns.
-func FitScalerAll[T matrix.Float](divisor Divisor, sets ...matrix.Dense[T]) (Scaler, error) {
+func FitScalerAll[T matrix.Float](divisor divisor, sets ...matrix.Dense[T]) (Scaler, error) {
 	sets = slices.DeleteFunc(slices.Clone(sets), func(x matrix.Dense[T]) bool { return x.Rows == 0 })
 	for _, x := range sets {
 		matrix.MustMatch("dataset.FitScalerAll", x.Shape(), matrix.Shape{Rows: x.Rows, Cols: sets[0].Cols})
@@ -50,7 +50,7 @@ func FitScalerAll[T matrix.Float](divisor Divisor, sets ...matrix.Dense[T]) (Sca
 	return selection[T]{sets: sets}.fit(divisor)
 }
 
-func deviation(sumOfSquares float64, n int, divisor Divisor) float64 {
+func deviation(sumOfSquares float64, n int, divisor divisor) float64 {
 	if divisor == Sample {
 		n = max(n-1, 1)
 	}
@@ -83,7 +83,7 @@ type selection[T matrix.Float] struct {
 	lists [][]int
 }
 
-func (s selection[T]) fit(divisor Divisor) (Scaler, error) {
+func (s selection[T]) fit(divisor divisor) (Scaler, error) {
 	n := s.len()
 	if n == 0 {
 		return Scaler{}, errors.New("there are no rows to fit the scaler to")

@@ -42,7 +42,7 @@ func TestPublishedPreprocessing(t *testing.T) {
 func TestScalerByHand(t *testing.T) {
 	t.Parallel()
 	x := matrix.FromRows([][]float64{{1, 0.1}, {3, 0.1}, {100, 7}, {5, 0.1}})
-	for divisor, want := range map[Divisor]float64{Population: math.Sqrt(8. / 3), Sample: 2} {
+	for divisor, want := range map[divisor]float64{Population: math.Sqrt(8. / 3), Sample: 2} {
 		s, err := FitScaler(x, divisor, []int{0}, []int{1, 3})
 		if err != nil {
 			t.Fatal(err)

@@ -101,18 +101,18 @@ func KnownUnit(text string, glued bool) bool {
 	return len(parts) > 0
 }
 
-func isUnit(text string) bool { return Convertible(text) || slices.Contains(otherUnits, text) }
+func isUnit(text string) bool { return convertible(text) || slices.Contains(otherUnits, text) }
 
 func isLetters(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
 // Convertible reports whether numbers with a unit can be converted to others of its quantity.
-func Convertible(unit string) bool { return scales[unit] != scale{} }
+func convertible(unit string) bool { return scales[unit] != scale{} }
 
 // SameUnit reports whether two units differ in their spelling at most, as mL and ml do.
 func SameUnit(a, b string) bool {
-	return a == b || Convertible(a) && scales[a] == scales[b]
+	return a == b || convertible(a) && scales[a] == scales[b]
 }
 
 // ConvertUnit returns a function that converts numbers from one unit to another; nil if they cannot be converted.

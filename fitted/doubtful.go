@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -34,7 +34,7 @@ func (d DoubtfulLabel) String() string {
 }
 
 // DoubtfulWarning is a line about labels that a table came with and that should get a second look, and the command that
-// examines them; empty if there are none. Labels that were left out of the fit have a line of their own (LeftOutNotes).
+// examines them; empty if there are none. Labels that were left out of the fit have a line of their own (leftOutNotes).
 func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(d DoubtfulLabel) bool { return d.LeftOut })
 	if len(list) == 0 {
@@ -53,9 +53,9 @@ func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 		words.Count(len(list), "label looks", "labels look"), strings.Join(named, " | "), audit)
 }
 
-// LeftOutNotes says which labels of rows a model was fitted without, and what is doubtful about them. The function name
+// leftOutNotes says which labels of rows a model was fitted without, and what is doubtful about them. The function name
 // returns the id of a row of the table.
-func LeftOutNotes(r *tables.Rows, m *learner.Model, doubtful []DoubtfulLabel,
+func leftOutNotes(r *tables.Rows, m *learner.Model, doubtful []DoubtfulLabel,
 	name func(row int) string) (notes []string) {
 	for k, target := range r.Targets {
 		aside := func(row int) string {

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -37,6 +37,7 @@ type Options struct {
 	// Random says of each row of the table of labelled rows whether it was drawn from the pool at random, for callers that
 	// know it without a column. Intervals rely on these rows.
 	Random  []bool
+	Folds   int             // of cross-fitting a network alone; 0 for none
 	Trainer network.Trainer // nil means network.OnDevice
 
 	// Fitting is called before each fit of a model of a blend, unless nil (learner.Options.Shown).
@@ -82,16 +83,15 @@ func Fit(ctx context.Context, rows *tables.Rows, o Options, networks int, name f
 	if !o.Learner.Blends() {
 		members = max(members, networks)
 	}
-	model, failed,
-		err := o.fit(ctx, rows, learner.Options{Network: network.Options{Config: o.Network,
-		Members: members, Progress: o.Epoch}})
+	model, failed, err := o.fit(ctx, rows, learner.Options{Network: network.Options{Config: o.Network,
+		Members: members, Folds: o.Folds, Progress: o.Epoch}})
 	if err != nil {
 		return nil, err
 	}
 	f := &Fitted{Model: within(model, rows), Rows: rows, Networks: model.Ensemble()}
 	f.Doubtful = DoubtfulLabels(rows, f.Model, name)
 	f.warn(failed...)
-	f.warn(LeftOutNotes(rows, model, f.Doubtful, name)...)
+	f.warn(leftOutNotes(rows, model, f.Doubtful, name)...)
 	for k := range model.Targets() {
 		for _, note := range model.Target(k).Notes() {
 			if !slices.Contains(f.Warnings, note) { // networks are common to all targets
@@ -103,7 +103,7 @@ func Fit(ctx context.Context, rows *tables.Rows, o Options, networks int, name f
 		f.warn(note)
 	}
 	var warnings []string
-	f.PoolRMSE, warnings = PoolRMSE(rows, model)
+	f.PoolRMSE, warnings = poolRMSE(rows, model)
 	f.warn(warnings...)
 	return f, f.Train(ctx, o, networks)
 }
@@ -121,9 +121,8 @@ func (f *Fitted) Trained() bool { return f != nil && len(f.Networks) > len(f.Mod
 
 func (f *Fitted) warn(texts ...string) { f.Warnings = append(f.Warnings, texts...) }
 
-// fit fits a model. Failed are the networks that diverged, if others did not.
-func (o *Options) fit(ctx context.Context, rows *tables.Rows,
-	how learner.Options) (_ *learner.Model, failed []string, err error) {
+// fit fits a model.
+func (o *Options) fit(ctx context.Context, rows *tables.Rows, how learner.Options) (*learner.Model, []string, error) {
 	how.Network.Trainer, how.Network.Columns, how.Network.Targets = o.Trainer, &rows.Encoder, rows.Targets
 	how.Kind, how.Others, how.Shown = o.Learner, o.given(rows), o.Fitting
 	sample := Sample(rows)
@@ -133,12 +132,18 @@ func (o *Options) fit(ctx context.Context, rows *tables.Rows,
 			sample.Random[i] = o.Random[row]
 		}
 	}
-	model, err := learner.Fit(ctx, sample, how)
+	return Learn(ctx, sample, how)
+}
+
+// Learn fits a model to a sample: every fit of the program is one of these. Failed are the networks that diverged, if
+// others did not. An error is a *tables.DataError, a *network.DeviceError or that of the context.
+func Learn(ctx context.Context, s network.Sample, o learner.Options) (m *learner.Model, failed []string, err error) {
+	m, err = learner.Fit(ctx, s, o)
 	switch {
-	case model != nil && err != nil:
-		return model, strings.Split(err.Error(), "\n"), nil // one for each network
-	case model != nil:
-		return model, nil, nil
+	case m != nil && err != nil:
+		return m, strings.Split(err.Error(), "\n"), nil // one for each network
+	case m != nil:
+		return m, nil, nil
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
 	case errors.As(err, new(*network.DeviceError)):

@@ -8,7 +8,7 @@ package fitted
 import (
 	"fmt"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -29,12 +29,12 @@ func ValidRMSEMeaning(m *learner.Model) string {
 	return fmt.Sprintf("RMSE on %d labelled rows held out of training; %s", n, picked)
 }
 
-// PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
+// poolRMSE estimates, for each target, the error on the pool of a model that was fitted to
 // the rows, from those that were held out and drawn at random. An estimate is nil if the
 // table does not mark these, or if they are too few, which a warning reports.
-func PoolRMSE(r *tables.Rows, m *learner.Model) (estimates []*conformal.RMSEEstimate, warnings []string) {
+func poolRMSE(r *tables.Rows, m *learner.Model) (estimates []*conformal.RMSEEstimate, warnings []string) {
 	for k := range m.Targets() {
-		e, warning := poolRMSE(r, m.Target(k))
+		e, warning := targetRMSE(r, m.Target(k))
 		if warning != "" && m.Targets() > 1 {
 			warning = "target " + m.TargetName(k) + ": " + warning
 		}
@@ -45,7 +45,7 @@ func PoolRMSE(r *tables.Rows, m *learner.Model) (estimates []*conformal.RMSEEsti
 	return estimates, warnings
 }
 
-func poolRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstimate, warning string) {
+func targetRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstimate, warning string) {
 	if r.Random == nil {
 		return nil, ""
 	}

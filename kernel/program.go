@@ -61,7 +61,7 @@ type Step interface{ step() }
 // neither From nor Times.
 type Multiply struct {
 	To, From, Times        Value
-	By                     Constant
+	By                     constant
 	Factor                 float64
 	Transposed, Upper, Add bool
 }
@@ -115,18 +115,18 @@ func (Likelihood) step() {}
 
 // Constant is a matrix in one of two precisions; the other one is empty. The program
 // does not copy it.
-type Constant struct {
+type constant struct {
 	Single matrix.Dense[float32]
 	Double matrix.Dense[float64]
 }
 
 // ConstantOf returns a matrix as a constant.
-func ConstantOf[T matrix.Float](m matrix.Dense[T]) Constant {
+func ConstantOf[T matrix.Float](m matrix.Dense[T]) constant {
 	switch m := any(m).(type) {
 	case matrix.Dense[float32]:
-		return Constant{Single: m}
+		return constant{Single: m}
 	case matrix.Dense[float64]:
-		return Constant{Double: m}
+		return constant{Double: m}
 	}
 	panic("kernel: a matrix that is neither float32 nor float64")
 }
@@ -139,12 +139,12 @@ func IsDouble[T matrix.Float]() bool {
 
 // Described is an Embedding that can describe itself: it adds steps that compute its
 // parts from the rows. If ok is false, what it added does not matter.
-type Described interface {
+type described interface {
 	Describe(p *Program, rows Value) (parts []Value, ok bool)
 }
 
 // DescribedMap is a Map that can describe itself.
-type DescribedMap interface {
+type describedMap interface {
 	Describe(p *Program, rows Value) (features Value, ok bool)
 }
 
@@ -188,7 +188,7 @@ func describe[T matrix.Float](p *Program, e Embedding[T], f Form[T], rows Value)
 
 // DescribeEmbedding adds the steps that compute the parts of rows.
 func DescribeEmbedding[T matrix.Float](p *Program, e Embedding[T], rows Value) ([]Value, bool) {
-	d, ok := e.(Described)
+	d, ok := e.(described)
 	if !ok {
 		return nil, false
 	}
@@ -283,7 +283,7 @@ func (e joined[T]) Describe(p *Program, rows Value) (parts []Value, ok bool) {
 
 // Describe describes the map.
 func (e *mapped[T]) Describe(p *Program, rows Value) ([]Value, bool) {
-	d, ok := e.Map.(DescribedMap)
+	d, ok := e.Map.(describedMap)
 	if !ok {
 		return nil, false
 	}

@@ -60,7 +60,7 @@ func small() Options {
 }
 
 func all() []Learner {
-	return []Learner{Process{}, ExtraTrees{}, Boosting{}, Network{Options: small().Network}}
+	return []Learner{Process{}, ExtraTrees{}, boostedTrees{}, Network{Options: small().Network}}
 }
 
 func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
@@ -302,7 +302,7 @@ func TestCategories(t *testing.T) {
 		Categories: []dataset.Category{{Column: "b", Levels: []string{"x", "y", "z"}},
 			{Column: "c", Levels: []string{"no", "yes"}}},
 	}
-	columns := ColumnsOf(e)
+	columns := columnsOf(e)
 	if want := []Column{{Name: "a", First: 0, Width: 1, Mark: 5}, {Name: "b", First: 1, Width: 3, Category: true},
 		{Name: "c", First: 4, Width: 1, Category: true}}; !slices.Equal(columns, want) {
 		t.Fatalf("columns %+v", columns)
@@ -331,7 +331,7 @@ func TestOrderedCategories(t *testing.T) {
 		Order: []string{"z", "y", "x"}, Missing: true}, {Column: "b", Levels: []string{"no", "yes"}}}}
 	want := []Column{{Name: "a", First: 0, Width: 3, Category: true, Mark: 4}, {Name: "a", First: 3, Width: 1, Mark: 4},
 		{Name: "b", First: 5, Width: 1, Category: true}}
-	if got := ColumnsOf(e); !slices.Equal(got, want) || len(e.Features()) != 6 {
+	if got := columnsOf(e); !slices.Equal(got, want) || len(e.Features()) != 6 {
 		t.Errorf("columns %+v of the features %q", got, e.Features())
 	}
 }

@@ -73,9 +73,9 @@ func (k Kind) Fewest() int {
 
 // CheckLabels reports more labels than a model of this kind takes. The blend of all candidates takes any number.
 func (k Kind) CheckLabels(n int) error {
-	if k == GaussianOnly && n > MostForProcess {
+	if k == GaussianOnly && n > mostForProcess {
 		return fmt.Errorf("a Gaussian process takes at most %s labels, and there are %s: choose the learner %s or %s",
-			words.Whole(MostForProcess), words.Whole(n), Auto, TreesOnly)
+			words.Whole(mostForProcess), words.Whole(n), Auto, TreesOnly)
 	}
 	return nil
 }
@@ -91,9 +91,9 @@ func (k Kind) candidates(labels int, n Network) []Learner {
 	case k == TreesOnly && labels < FewForNetworks:
 		return []Learner{ExtraTrees{}}
 	case k == TreesOnly:
-		return []Learner{ExtraTrees{}, Boosting{}}
+		return []Learner{ExtraTrees{}, boostedTrees{}}
 	case labels < FewForNetworks:
 		return []Learner{Process{}, ExtraTrees{}}
 	}
-	return []Learner{Process{}, ExtraTrees{}, Boosting{}, n}
+	return []Learner{Process{}, ExtraTrees{}, boostedTrees{}, n}
 }

@@ -19,7 +19,7 @@ type Column struct {
 
 // ColumnsOf returns the columns whose features an encoder returns. The features of a time are
 // columns of their own.
-func ColumnsOf(e *dataset.Encoder) (columns []Column) {
+func columnsOf(e *dataset.Encoder) (columns []Column) {
 	add := func(c Column) { columns = append(columns, c) }
 	at := len(e.Numeric)
 	for j, name := range e.Numeric {

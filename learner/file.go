@@ -12,9 +12,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/trees"
 	"github.com/nextbatch/nextbatch/network"
@@ -259,7 +259,7 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	to.name = from.Name
 	var columns []Column
 	if m.columns != nil {
-		columns = ColumnsOf(m.columns)
+		columns = columnsOf(m.columns)
 	}
 	fold := newFolding(columns, m.inputs)
 	for i, piece := range take(from.Processes) {
@@ -292,7 +292,7 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 			predictor = *to.process
 		case p.Name == ExtraTrees{}.Name() && to.forest != nil:
 			predictor = to.forest
-		case p.Name == Boosting{}.Name() && boosting != nil:
+		case p.Name == boostedTrees{}.Name() && boosting != nil:
 			predictor = boosting
 		case p.Name == Network{}.Name() && len(m.networks) > 0:
 			predictor = networks{m.networks, k}

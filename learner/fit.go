@@ -103,7 +103,7 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		t.Random = append(s.Random[:len(s.Random):len(s.Random)], make([]bool, s.ValidX.Rows)...)
 	}
 	if o.Network.Columns != nil {
-		t.Columns = ColumnsOf(o.Network.Columns)
+		t.Columns = columnsOf(o.Network.Columns)
 	}
 	t.Folds = cutFolds(t.Labels, cmp.Or(o.Folds, DefaultFolds), t.Seed)
 	if err := t.check(o.Network.Targets); err != nil {
@@ -133,7 +133,7 @@ func (t *Task) crossFit(ctx context.Context, l Learner) ([]*CrossFitted, error) 
 // it. An error of a device, or of a learner of the caller's own, is for the caller.
 func mayFail(l Learner, err error) bool {
 	switch l.(type) {
-	case Process, ExtraTrees, Boosting, Network:
+	case Process, ExtraTrees, boostedTrees, Network:
 		return !errors.As(err, new(*network.DeviceError))
 	}
 	return false

@@ -9,17 +9,17 @@ import (
 )
 
 // Boosting is gradient boosting (package trees).
-type Boosting struct{}
+type boostedTrees struct{}
 
 // Name implements Learner.
-func (Boosting) Name() string { return "boosting" }
+func (boostedTrees) Name() string { return "boosting" }
 
 // Refuses implements Learner.
-func (Boosting) Refuses(int, int) string { return "" }
+func (boostedTrees) Refuses(int, int) string { return "" }
 
 // CrossFit implements Learner. The number of trees is that with the lowest error on all held-out rows,
 // one number for all folds; then all rows are learnt with as many.
-func (Boosting) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+func (boostedTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
 		t.show("boosting", 0)
 		data, fold := one.forTrees()

@@ -43,7 +43,7 @@ func TestLearnersThatGiveUp(t *testing.T) {
 
 // TestFileWithWrongDeviations: a file that says boosting predicts deviations, which it does not, predicts all the same.
 func TestFileWithWrongDeviations(t *testing.T) {
-	raw, err := fit(t, t.Context(), made(40), Boosting{}).MarshalBinary()
+	raw, err := fit(t, t.Context(), made(40), boostedTrees{}).MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,18 +54,18 @@ func (m *Model) Processes() (list []kernel.Process) {
 }
 
 // Leaves is the extra trees of all targets, as a kernel sees them.
-type Leaves struct {
+type leaves struct {
 	inputs int
 	fold   *folding
 	models []*trees.Model // one for each target
 }
 
 // Leaves returns the extra trees that were fitted to all labels, and nil if there are none.
-func (m *Model) Leaves() *Leaves {
+func (m *Model) Leaves() *leaves {
 	if m.blended == nil {
 		return nil
 	}
-	l := &Leaves{inputs: len(m.blended.inputs.Mean)}
+	l := &leaves{inputs: len(m.blended.inputs.Mean)}
 	for _, t := range m.blended.targets {
 		if t.forest == nil {
 			return nil
@@ -76,10 +76,10 @@ func (m *Model) Leaves() *Leaves {
 }
 
 // Inputs is how many columns a row has.
-func (l *Leaves) Inputs() int { return l.inputs }
+func (l *leaves) Inputs() int { return l.inputs }
 
 // Trees is how many trees there are.
-func (l *Leaves) Trees() (n int) {
+func (l *leaves) Trees() (n int) {
 	for _, m := range l.models {
 		n += m.Trees()
 	}
@@ -87,7 +87,7 @@ func (l *Leaves) Trees() (n int) {
 }
 
 // Sizes are the numbers of leaves of the trees.
-func (l *Leaves) Sizes() (all []int) {
+func (l *leaves) Sizes() (all []int) {
 	for _, m := range l.models {
 		all = append(all, m.Sizes()...)
 	}
@@ -96,7 +96,7 @@ func (l *Leaves) Sizes() (all []int) {
 
 // Leaves returns the number of the leaf that each row reaches in each tree: entry r·Trees()+t is for
 // row r and tree t.
-func (l *Leaves) Leaves(ctx context.Context, rows matrix.Dense[float32]) ([]int32, error) {
+func (l *leaves) Leaves(ctx context.Context, rows matrix.Dense[float32]) ([]int32, error) {
 	folded, all := l.fold.rows(rows), l.Trees()
 	list, first := make([]int32, rows.Rows*all), 0
 	for _, m := range l.models {
@@ -114,21 +114,21 @@ func (l *Leaves) Leaves(ctx context.Context, rows matrix.Dense[float32]) ([]int3
 
 // Members is the candidates of a blend that have a weight, as a kernel sees them. They take scaled rows only, so those
 // that were fitted elsewhere (Given) are none of them.
-type Members struct{ of *blended }
+type members struct{ of *blended }
 
 // Members returns the members of a blend, and nil for a network alone.
-func (m *Model) Members() *Members {
+func (m *Model) Members() *members {
 	if m.blended == nil {
 		return nil
 	}
-	return &Members{m.blended}
+	return &members{m.blended}
 }
 
 // Inputs is how many columns a row has.
-func (m *Members) Inputs() int { return len(m.of.inputs.Mean) }
+func (m *members) Inputs() int { return len(m.of.inputs.Mean) }
 
 // Members is how many predictions a row has: one by each candidate with a weight for each target.
-func (m *Members) Members() (n int) {
+func (m *members) Members() (n int) {
 	for _, t := range m.of.targets {
 		n += len(t.blend.own())
 	}
@@ -144,7 +144,7 @@ func (b *blend) own() []part {
 }
 
 // Predictions returns what the members predict for scaled rows, each in units of the blend's error.
-func (m *Members) Predictions(ctx context.Context, scaled matrix.Dense[float32]) (matrix.Dense[float32], error) {
+func (m *members) Predictions(ctx context.Context, scaled matrix.Dense[float32]) (matrix.Dense[float32], error) {
 	list, at := matrix.New[float32](scaled.Rows, m.Members()), 0
 	rows := Rows{Scaled: scaled}
 	for _, t := range m.of.targets {

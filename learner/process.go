@@ -15,15 +15,15 @@ import (
 type Process struct{}
 
 // MostForProcess is how many labels a process takes.
-const MostForProcess = gp.MostLabels
+const mostForProcess = gp.MostLabels
 
 // Name implements Learner.
 func (Process) Name() string { return "gp" }
 
 // Refuses implements Learner.
 func (Process) Refuses(rows, _ int) string {
-	if rows > MostForProcess {
-		return fmt.Sprintf("it takes at most %s labels", words.Whole(MostForProcess))
+	if rows > mostForProcess {
+		return fmt.Sprintf("it takes at most %s labels", words.Whole(mostForProcess))
 	}
 	return ""
 }

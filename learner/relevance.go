@@ -17,7 +17,7 @@ func (m *Model) Relevance(ctx context.Context, x matrix.Dense[float32]) (map[str
 		return nil, nil
 	}
 	features := map[string][]int{}
-	for _, c := range ColumnsOf(m.Columns()) {
+	for _, c := range columnsOf(m.Columns()) {
 		features[c.Name] = append(features[c.Name], c.features()...)
 	}
 	order := rng.New(0, "relevance").Perm(x.Rows)

@@ -91,7 +91,7 @@ func growth(name string, from, to int) float64 {
 	if name != (Process{}).Name() {
 		return float64(to) / float64(from)
 	}
-	if to > MostForProcess {
+	if to > mostForProcess {
 		return 0
 	}
 	return processWork(to) / processWork(from)

@@ -37,7 +37,7 @@ func TestStopwatch(t *testing.T) {
 		}
 		previous = got
 	}
-	if got := growth("gp", 128, MostForProcess+1); got != 0 {
+	if got := growth("gp", 128, mostForProcess+1); got != 0 {
 		t.Errorf("a Gaussian process, which leaves so many labels to others, is forecast to take %v times as long", got)
 	}
 	// Sixteen times the rows, in full batches of 256 instead of batches of 103 rows, whose steps take a larger share.

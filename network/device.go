@@ -43,7 +43,7 @@ type DeviceTraining struct {
 	Data []Data
 
 	// Steps are the constants of Adam in each step: see adam.
-	Steps []DeviceStep
+	Steps []deviceStep
 	// Order draws the order of all rows in the next epoch of a network. It may be called
 	// for several networks at a time.
 	Order func(network int, rows []int)
@@ -87,7 +87,7 @@ type deviceOrder struct {
 func (o deviceOrder) Permute(rows []int) { o.of.Order(o.network, rows) }
 
 // DeviceStep is what changes from a step of Adam to the next one.
-type DeviceStep struct{ Keep, Rate, Root Real }
+type deviceStep struct{ Keep, Rate, Root Real }
 
 // DeviceEpoch is how an epoch of a network went.
 type DeviceEpoch struct {
@@ -184,11 +184,11 @@ func newMLPs(team *linalg.Team, inputs int, c Config, members int) ([]*MLP, erro
 }
 
 // deviceSteps returns the constants of all steps of a training on the given number of rows.
-func deviceSteps(t Training, rows int) []DeviceStep {
-	steps := make([]DeviceStep, t.Epochs*(rows/min(t.Batch, rows)))
+func deviceSteps(t Training, rows int) []deviceStep {
+	steps := make([]deviceStep, t.Epochs*(rows/min(t.Batch, rows)))
 	for i := range steps {
 		s := adamStep(t, i+1, t.Rate*t.Schedule.factor(i, len(steps)))
-		steps[i] = DeviceStep{s.Keep, s.Rate, s.Root}
+		steps[i] = deviceStep{s.Keep, s.Rate, s.Root}
 	}
 	return steps
 }

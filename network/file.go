@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -378,14 +378,14 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 // OrdinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is
 // (dataset.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the
 // logarithm has a deviation of 1, exceed it once in 6,000.
-const OrdinaryReach = 10
+const ordinaryReach = 10
 
 // tamed returns the sample with labels that are far out moved to the farthest ordinary ones of a list. If there are
 // none, it is as before.
 func (s Sample) tamed(labels []float64) Sample {
 	s.Y, s.ValidY = slices.Clone(s.Y), slices.Clone(s.ValidY)
 	for k := range s.Targets {
-		low, high := dataset.OrdinaryLabels(labelsOf(labels, s.Targets, k), OrdinaryReach)
+		low, high := dataset.OrdinaryLabels(labelsOf(labels, s.Targets, k), ordinaryReach)
 		for _, y := range [][]float64{s.Y, s.ValidY} {
 			for i := k; i < len(y); i += s.Targets {
 				if y[i] < low || y[i] > high { // not NaN

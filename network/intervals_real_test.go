@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
 // The flags give the figures of docs/intervals.md, which takes long:

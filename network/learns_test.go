@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )

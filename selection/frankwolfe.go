@@ -33,7 +33,7 @@ func (m FrankWolfe) Init(s *Space) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	if m.In == InKernelSpace || m.In == ByCost && !s.rows.Explicit() {
+	if m.In == InKernelSpace || m.In == weighed && !s.rows.Explicit() {
 		return newFrankWolfeKernel(s)
 	}
 	return newFrankWolfeFeatures(s)

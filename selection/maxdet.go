@@ -20,7 +20,7 @@ type MaxDet struct {
 type Implementation int
 
 const (
-	ByCost Implementation = iota
+	weighed Implementation = iota
 	InFeatureSpace
 	InKernelSpace
 )
@@ -46,7 +46,7 @@ func (m MaxDet) Init(s *Space) (Forward, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.In == InKernelSpace || m.In == ByCost && !s.rows.Explicit() {
+	if m.In == InKernelSpace || m.In == weighed && !s.rows.Explicit() {
 		return newMaxDetKernel(s, m.Name(), sigma2)
 	}
 	return newMaxDetFeatures(s, m.Name(), sigma2)

@@ -24,10 +24,10 @@ func ExampleParse() {
 
 func ExampleSpec() {
 	spec := spec.Spec{
-		Method:     spec.MaxDet,
+		Method:     "maxdet",
 		Mode:       spec.P,
-		Kernel:     spec.LastLayer(),
-		Transforms: []spec.Transform{spec.Ensemble(3), spec.Sketch(512), spec.Train()},
+		Kernel:     spec.Kernel{Name: "ll"},
+		Transforms: []spec.Transform{{Name: "ens", Number: 3}, {Name: "sketch", Number: 512}, {Name: "train"}},
 	}
 	fmt.Println(spec, spec.Validate())
 	// Output: maxdet-p:ll>ens(3)>sketch(512)>train <nil>

@@ -105,23 +105,23 @@ func (m MethodInfo) fault() string {
 // methods holds what package selection states about its methods, and what specs
 // derive from that.
 var methods = newRegistry("method",
-	described(MethodInfo{Name: string(Random), Title: "Random", NoKernel: true, published: "random"}),
-	described(MethodInfo{Name: string(MaxDiag), Title: "MaxDiag", published: "maxdiag"}),
-	inDouble(described(MethodInfo{Name: string(MaxDet), Title: "MaxDet", Noise: true, Memory: maxDetMemory,
+	described(MethodInfo{Name: string(random), Title: "Random", NoKernel: true, published: "random"}),
+	described(MethodInfo{Name: string(maxDiag), Title: "MaxDiag", published: "maxdiag"}),
+	inDouble(described(MethodInfo{Name: string(maxDet), Title: "MaxDet", Noise: true, Memory: maxDetMemory,
 		published: "maxdet"})),
-	inDouble(described(MethodInfo{Name: string(BAITForward), Title: "Bait-F", Family: "bait", Noise: true,
+	inDouble(described(MethodInfo{Name: string(baitForward), Title: "Bait-F", Family: "bait", Noise: true,
 		Memory: baitMemory, published: "bait-f"})),
-	inDouble(described(MethodInfo{Name: string(BAITForwardBackward), Title: "Bait-FB", Family: "bait", Noise: true,
+	inDouble(described(MethodInfo{Name: string(baitForwardBackward), Title: "Bait-FB", Family: "bait", Noise: true,
 		TakesBack: true, Memory: baitMemory, published: "bait-fb"})),
 	// In kernel space its time is quadratic in the pool, so specs ask for features.
-	described(MethodInfo{Name: string(FrankWolfe), Title: "FrankWolfe", Features: true, PrefersDouble: true,
+	described(MethodInfo{Name: string(frankWolfe), Title: "FrankWolfe", Features: true, PrefersDouble: true,
 		Memory: byteMemory, published: "fw"}),
-	described(MethodInfo{Name: string(MaxDist), Title: "MaxDist", published: "maxdist"}),
-	described(MethodInfo{Name: string(KMeansPP), Title: "KMeansPP", Family: "kmeanspp", published: "kmeanspp"}),
-	described(MethodInfo{Name: string(GreedyKMeansPP), Title: "GreedyKMeansPP", Family: "kmeanspp"}),
-	described(MethodInfo{Name: string(LCMD), Title: "LCMD", Family: "lcmd", published: "lcmd"}),
-	described(MethodInfo{Name: string(LCMDDistance), Family: "lcmd"}),
-	described(MethodInfo{Name: string(LCMDCount), Family: "lcmd"}),
+	described(MethodInfo{Name: string(maxDist), Title: "MaxDist", published: "maxdist"}),
+	described(MethodInfo{Name: string(kMeansPP), Title: "KMeansPP", Family: "kmeanspp", published: "kmeanspp"}),
+	described(MethodInfo{Name: string(greedyKMeansPP), Title: "GreedyKMeansPP", Family: "kmeanspp"}),
+	described(MethodInfo{Name: string(lcmd), Title: "LCMD", Family: "lcmd", published: "lcmd"}),
+	described(MethodInfo{Name: string(lcmdDistance), Family: "lcmd"}),
+	described(MethodInfo{Name: string(lcmdCount), Family: "lcmd"}),
 )
 
 // described fills in what package selection states about a method.

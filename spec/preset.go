@@ -16,21 +16,21 @@ const existing = "6.1 Comparison to Existing Methods"
 // table of existing methods, with the adjustments for regression that its text
 // lists (a last-layer Gaussian process, a scaled kernel, 512 random features).
 var presets = []Preset{
-	{"default", plain(LCMD, TP, Gradient(), Sketch(512)),
+	{"default", plain(lcmd, TP, gradientKernel(), sketchTransform(512)),
 		"the combination that the paper proposes", existing},
-	{"bald", plain(MaxDiag, NoMode, LastLayer(), Train()),
+	{"bald", plain(maxDiag, NoMode, lastLayerKernel(), trainTransform()),
 		"BALD (Houlsby et al., 2011) with a last-layer Gaussian process", existing},
-	{"batchbald", plain(MaxDet, P, LastLayer(), Train()),
+	{"batchbald", plain(maxDet, P, lastLayerKernel(), trainTransform()),
 		"BatchBALD (Kirsch et al., 2019) with a last-layer Gaussian process", existing},
-	{"bait", plain(BAITForwardBackward, P, LastLayer(), Train()),
+	{"bait", plain(baitForwardBackward, P, lastLayerKernel(), trainTransform()),
 		"BAIT (Ash et al., 2021)", existing},
-	{"acs-fw", plain(FrankWolfe, P, LastLayer(), ACSRandomFeaturesHyper(512)),
+	{"acs-fw", plain(frankWolfe, P, lastLayerKernel(), acsHyperTransform(512)),
 		"ACS-FW (Pinsler et al., 2019)", existing},
-	{"coreset", plain(MaxDist, TP, LastLayer()),
+	{"coreset", plain(maxDist, TP, lastLayerKernel()),
 		"Core-Set (Sener and Savarese, 2018), k-center-greedy", existing},
-	{"ff-active", plain(MaxDist, TP, LastLayer()),
+	{"ff-active", plain(maxDist, TP, lastLayerKernel()),
 		"FF-Active (Geifman and El-Yaniv, 2017); the same as coreset", existing},
-	{"badge", plain(KMeansPP, P, LastLayer(), Train()),
+	{"badge", plain(kMeansPP, P, lastLayerKernel(), trainTransform()),
 		"BADGE (Ash et al., 2019) with last-layer Gaussian process uncertainty", existing},
 }
 

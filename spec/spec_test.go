@@ -224,30 +224,31 @@ func TestValidateFindsWhatTheParserFinds(t *testing.T) {
 	t.Parallel()
 	bad := []Spec{
 		{},
-		{Method: "lcmdd", Mode: TP, Kernel: Gradient()},
-		{Method: LCMD, Mode: 7, Kernel: Gradient()},
-		{Method: LCMD, Mode: TP},
-		{Method: LCMD, Kernel: Gradient()},
-		{Method: LCMD, Mode: TP, Kernel: Kernel{Name: "gard"}},
-		{Method: LCMD, Mode: TP, Kernel: Kernel{Name: "grad", Number: 2}},
-		{Method: Random, Transforms: []Transform{Train()}},
-		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{{}}},
-		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{{Name: "skech", Number: 3}}},
-		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{Sketch(0)}},
-		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{{Name: "sketch", Number: 2.5}}},
-		{Method: LCMD, Mode: TP, Kernel: LastLayers(-1)},
-		{Method: LCMD, Mode: TP, Kernel: Laplace(-1)},
-		{Method: LCMD, Mode: TP, Kernel: Laplace(math.NaN())},
-		{Method: LCMD, Mode: TP, Kernel: NNGP(), Transforms: []Transform{ScaleBy(-1)}},
-		{Method: MaxDet, Mode: P, Kernel: NNGP(), Sigma2: -1},
-		{Method: BAITForward, Mode: P, Kernel: NNGP()},
-		{Method: LCMD, Mode: TP, Kernel: Gradient(), Terms: []Term{{Kernel: Linear()}, {Kernel: Leaf()}}},
-		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}}},
-		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {}}},
-		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {Weight: -1, Kernel: Leaf()}}},
-		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {Weight: math.NaN(), Kernel: Leaf()}}},
-		{Method: LCMD, Mode: TP, Terms: []Term{{Kernel: Linear()}, {Kernel: Leaf(), Transforms: []Transform{{}}}}},
-		{Method: Random, Terms: []Term{{Kernel: Linear()}, {Kernel: Leaf()}}},
+		{Method: "lcmdd", Mode: TP, Kernel: gradientKernel()},
+		{Method: lcmd, Mode: 7, Kernel: gradientKernel()},
+		{Method: lcmd, Mode: TP},
+		{Method: lcmd, Kernel: gradientKernel()},
+		{Method: lcmd, Mode: TP, Kernel: Kernel{Name: "gard"}},
+		{Method: lcmd, Mode: TP, Kernel: Kernel{Name: "grad", Number: 2}},
+		{Method: random, Transforms: []Transform{trainTransform()}},
+		{Method: lcmd, Mode: TP, Kernel: gradientKernel(), Transforms: []Transform{{}}},
+		{Method: lcmd, Mode: TP, Kernel: gradientKernel(), Transforms: []Transform{{Name: "skech", Number: 3}}},
+		{Method: lcmd, Mode: TP, Kernel: gradientKernel(), Transforms: []Transform{sketchTransform(0)}},
+		{Method: lcmd, Mode: TP, Kernel: gradientKernel(), Transforms: []Transform{{Name: "sketch", Number: 2.5}}},
+		{Method: lcmd, Mode: TP, Kernel: lastLayersKernel(-1)},
+		{Method: lcmd, Mode: TP, Kernel: laplaceKernel(-1)},
+		{Method: lcmd, Mode: TP, Kernel: laplaceKernel(math.NaN())},
+		{Method: lcmd, Mode: TP, Kernel: nngpKernel(), Transforms: []Transform{scaleByTransform(-1)}},
+		{Method: maxDet, Mode: P, Kernel: nngpKernel(), Sigma2: -1},
+		{Method: baitForward, Mode: P, Kernel: nngpKernel()},
+		{Method: lcmd, Mode: TP, Kernel: gradientKernel(), Terms: []Term{{Kernel: linearKernel()}, {Kernel: leafKernel()}}},
+		{Method: lcmd, Mode: TP, Terms: []Term{{Kernel: linearKernel()}}},
+		{Method: lcmd, Mode: TP, Terms: []Term{{Kernel: linearKernel()}, {}}},
+		{Method: lcmd, Mode: TP, Terms: []Term{{Kernel: linearKernel()}, {Weight: -1, Kernel: leafKernel()}}},
+		{Method: lcmd, Mode: TP, Terms: []Term{{Kernel: linearKernel()}, {Weight: math.NaN(), Kernel: leafKernel()}}},
+		{Method: lcmd, Mode: TP, Terms: []Term{{Kernel: linearKernel()},
+			{Kernel: leafKernel(), Transforms: []Transform{{}}}}},
+		{Method: random, Terms: []Term{{Kernel: linearKernel()}, {Kernel: leafKernel()}}},
 	}
 	for _, s := range bad {
 		var e *Error
@@ -399,11 +400,11 @@ func mustMean(t *testing.T, s Spec, c goldenConfig) {
 	if !s.Compat || s.Members() != c.Models {
 		t.Errorf("%s: compat %v, %d members", c.Name, s.Compat, s.Members())
 	}
-	method := map[Method]string{BAITForward: "bait", BAITForwardBackward: "bait", FrankWolfe: "fw"}[s.Method]
+	method := map[Method]string{baitForward: "bait", baitForwardBackward: "bait", frankWolfe: "fw"}[s.Method]
 	if method == "" {
 		method = string(s.Method)
 	}
-	if method != c.Method || (c.Over == 2) != (s.Method == BAITForwardBackward) {
+	if method != c.Method || (c.Over == 2) != (s.Method == baitForwardBackward) {
 		t.Errorf("%s: method %s, want %s", c.Name, s.Method, c.Method)
 	}
 	if c.WithTrain != nil && *c.WithTrain != (s.Mode == TP) {
@@ -504,8 +505,8 @@ func TestChainsAreBounded(t *testing.T) {
 		!strings.Contains(err.Error(), fmt.Sprint("character ", len(sum)+2)) {
 		t.Errorf("a sum: %v", err)
 	}
-	s := Spec{Method: MaxDist, Mode: P, Kernel: Linear(),
-		Transforms: slices.Repeat([]Transform{Scale()}, mostTransforms+1)}
+	s := Spec{Method: maxDist, Mode: P, Kernel: linearKernel(),
+		Transforms: slices.Repeat([]Transform{scaleTransform()}, mostTransforms+1)}
 	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "at most 32") {
 		t.Errorf("a spec that was not parsed: %v", err)
 	}

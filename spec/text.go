@@ -10,18 +10,18 @@ type Method string
 
 // The selection methods of the paper, and variants of them.
 const (
-	Random              Method = "random"
-	MaxDiag             Method = "maxdiag"
-	MaxDet              Method = "maxdet"
-	BAITForward         Method = "bait-f"
-	BAITForwardBackward Method = "bait-fb"
-	FrankWolfe          Method = "frankwolfe"
-	MaxDist             Method = "maxdist"
-	KMeansPP            Method = "kmeanspp"
-	GreedyKMeansPP      Method = "greedy-kmeanspp"
-	LCMD                Method = "lcmd"
-	LCMDDistance        Method = "lcmd-dist"
-	LCMDCount           Method = "lcmd-count"
+	random              Method = "random"
+	maxDiag             Method = "maxdiag"
+	maxDet              Method = "maxdet"
+	baitForward         Method = "bait-f"
+	baitForwardBackward Method = "bait-fb"
+	frankWolfe          Method = "frankwolfe"
+	maxDist             Method = "maxdist"
+	kMeansPP            Method = "kmeanspp"
+	greedyKMeansPP      Method = "greedy-kmeanspp"
+	lcmd                Method = "lcmd"
+	lcmdDistance        Method = "lcmd-dist"
+	lcmdCount           Method = "lcmd-count"
 )
 
 // Mode determines which rows count as selected from the start.
@@ -54,42 +54,42 @@ type Kernel struct {
 func (k Kernel) String() string { return call(k.Name, k.Number) }
 
 // Linear is k(x, x') = ⟨x, x'⟩ on the inputs.
-func Linear() Kernel { return Kernel{Name: "linear"} }
+func linearKernel() Kernel { return Kernel{Name: "linear"} }
 
 // NNGP is the covariance of an infinitely wide network at initialisation.
-func NNGP() Kernel { return Kernel{Name: "nngp"} }
+func nngpKernel() Kernel { return Kernel{Name: "nngp"} }
 
 // NTK is the neural tangent kernel of an infinitely wide network.
-func NTK() Kernel { return Kernel{Name: "ntk"} }
+func ntkKernel() Kernel { return Kernel{Name: "ntk"} }
 
 // Laplace is exp(−scale·‖x − x'‖).
-func Laplace(scale float64) Kernel { return Kernel{Name: "laplace", Number: scale} }
+func laplaceKernel(scale float64) Kernel { return Kernel{Name: "laplace", Number: scale} }
 
 // RBF is exp(−r²/2), r the distance in units of length scales that the labels
 // determine.
-func RBF() Kernel { return Kernel{Name: "rbf"} }
+func rbfKernel() Kernel { return Kernel{Name: "rbf"} }
 
 // Matern is the Matérn-5/2 kernel of the same distance or, where a Gaussian process has been
 // fitted, the kernel of that process.
-func Matern() Kernel { return Kernel{Name: "matern"} }
+func maternKernel() Kernel { return Kernel{Name: "matern"} }
 
 // LastLayer is the gradient with respect to the parameters of the last layer.
-func LastLayer() Kernel { return Kernel{Name: "ll"} }
+func lastLayerKernel() Kernel { return Kernel{Name: "ll"} }
 
 // LastLayers is the gradient with respect to the parameters of the last few layers.
-func LastLayers(layers int) Kernel { return Kernel{Name: "ll", Number: float64(layers)} }
+func lastLayersKernel(layers int) Kernel { return Kernel{Name: "ll", Number: float64(layers)} }
 
 // Gradient is the gradient with respect to all parameters of the trained network.
-func Gradient() Kernel { return Kernel{Name: "grad"} }
+func gradientKernel() Kernel { return Kernel{Name: "grad"} }
 
 // Leaf is the share of fitted trees in which two rows are in the same leaf.
-func Leaf() Kernel { return Kernel{Name: "leaf"} }
+func leafKernel() Kernel { return Kernel{Name: "leaf"} }
 
 // Predictions is the covariance of the predictions of the members of an ensemble.
-func Predictions() Kernel { return Kernel{Name: "predictions"} }
+func predictionsKernel() Kernel { return Kernel{Name: "predictions"} }
 
 // UserFeatures is the linear kernel on features that the user supplies.
-func UserFeatures() Kernel { return Kernel{Name: "features"} }
+func userFeaturesKernel() Kernel { return Kernel{Name: "features"} }
 
 // Transform is a kernel transformation as a spec writes it: its name, and the
 // number in parentheses after it. Zero means no number, and so the default.
@@ -102,34 +102,36 @@ type Transform struct {
 func (t Transform) String() string { return call(t.Name, t.Number) }
 
 // Scale multiplies the features by 1/√(mean of k(x, x) over the training rows).
-func Scale() Transform { return Transform{Name: "scale"} }
+func scaleTransform() Transform { return Transform{Name: "scale"} }
 
 // ScaleBy multiplies the features by a factor.
-func ScaleBy(factor float64) Transform { return Transform{Name: "scale", Number: factor} }
+func scaleByTransform(factor float64) Transform { return Transform{Name: "scale", Number: factor} }
 
 // Posterior is the Gaussian process posterior given the training rows.
-func Posterior() Transform { return Transform{Name: "post"} }
+func posteriorTransform() Transform { return Transform{Name: "post"} }
 
 // Train is Scale, then Posterior.
-func Train() Transform { return Transform{Name: "train"} }
+func trainTransform() Transform { return Transform{Name: "train"} }
 
 // Sketch is a random projection to p features.
-func Sketch(p int) Transform { return Transform{Name: "sketch", Number: float64(p)} }
+func sketchTransform(p int) Transform { return Transform{Name: "sketch", Number: float64(p)} }
 
 // RandomFourier computes n random Fourier features of a stationary kernel.
-func RandomFourier(n int) Transform { return Transform{Name: "rff", Number: float64(n)} }
+func fourierTransform(n int) Transform { return Transform{Name: "rff", Number: float64(n)} }
 
 // Ensemble adds up the kernels of several networks.
-func Ensemble(networks int) Transform { return Transform{Name: "ens", Number: float64(networks)} }
+func ensembleTransform(networks int) Transform {
+	return Transform{Name: "ens", Number: float64(networks)}
+}
 
 // ACSGrad is the weighted Fisher inner product of ACS-FW.
-func ACSGrad() Transform { return Transform{Name: "acs-grad"} }
+func acsGradTransform() Transform { return Transform{Name: "acs-grad"} }
 
 // ACSRandomFeatures computes p random features of the ACS-FW kernel.
-func ACSRandomFeatures(p int) Transform { return Transform{Name: "acs-rf", Number: float64(p)} }
+func acsTransform(p int) Transform { return Transform{Name: "acs-rf", Number: float64(p)} }
 
 // ACSRandomFeaturesHyper is ACSRandomFeatures with a hyperprior on the noise.
-func ACSRandomFeaturesHyper(p int) Transform {
+func acsHyperTransform(p int) Transform {
 	return Transform{Name: "acs-rf-hyper", Number: float64(p)}
 }
 

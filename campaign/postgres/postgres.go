@@ -21,15 +21,13 @@ var schema string
 
 var tables = postgresdb.Tables{Versions: "campaign_schema", Schema: schema}
 
-// Store is a database of campaigns, which implements campaign.Store.
-type Store struct{ pool *postgresdb.Database }
-
-var _ campaign.Store = (*Store)(nil)
+// store is a database of campaigns, which implements campaign.Store.
+type store struct{ pool *postgresdb.Database }
 
 // Open connects to the database with an address such as
 // postgres://user:password@host/database, and creates or migrates its tables, in the
 // first schema of the search path. Tables of a newer version are an error.
-func Open(ctx context.Context, address string) (*Store, error) {
+func Open(ctx context.Context, address string) (campaign.Store, error) {
 	pool, err := postgresdb.Connect(ctx, address, 4)
 	if err != nil {
 		return nil, inTerms(err)
@@ -38,17 +36,17 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		pool.Close()
 		return nil, inTerms(err)
 	}
-	return &Store{pool}, nil
+	return &store{pool}, nil
 }
 
 // Close implements campaign.Store.
-func (s *Store) Close() error {
+func (s *store) Close() error {
 	s.pool.Close()
 	return nil
 }
 
 // explain turns an error of the database into one of a store.
-func (s *Store) explain(err error) error {
+func (s *store) explain(err error) error {
 	if errors.Is(err, campaign.ErrConflict) || errors.Is(err, campaign.ErrExists) || errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
@@ -64,12 +62,12 @@ func inTerms(err error) error {
 }
 
 // damaged reports bytes that are not those that were written.
-func (s *Store) damaged(format string, args ...any) error {
+func (s *store) damaged(format string, args ...any) error {
 	return inTerms(s.pool.Fail("it is damaged: "+fmt.Sprintf(format, args...), "restore a copy", nil))
 }
 
 // write applies a change atomically.
-func (s *Store) write(ctx context.Context, change func(pgx.Tx) error) error {
+func (s *store) write(ctx context.Context, change func(pgx.Tx) error) error {
 	return s.explain(pgx.BeginFunc(ctx, s.pool, change))
 }
 
@@ -122,7 +120,7 @@ func (in *insertion) into(ctx context.Context, tx pgx.Tx, id int64) error {
 }
 
 // Create implements campaign.Store.
-func (s *Store) Create(ctx context.Context, name string, log []campaign.Event, blobs []campaign.Blob) error {
+func (s *store) Create(ctx context.Context, name string, log []campaign.Event, blobs []campaign.Blob) error {
 	in, err := newInsertion(0, log, blobs)
 	if err != nil {
 		return err
@@ -142,7 +140,7 @@ func (s *Store) Create(ctx context.Context, name string, log []campaign.Event, b
 }
 
 // Campaigns implements campaign.Store.
-func (s *Store) Campaigns(ctx context.Context) ([]string, error) {
+func (s *store) Campaigns(ctx context.Context) ([]string, error) {
 	rows, err := s.pool.Query(ctx, "SELECT name FROM campaigns")
 	if err != nil {
 		return nil, s.explain(err)
@@ -153,7 +151,7 @@ func (s *Store) Campaigns(ctx context.Context) ([]string, error) {
 }
 
 // find returns the number of a campaign.
-func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
+func (s *store) find(ctx context.Context, name string) (id int64, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT id FROM campaigns WHERE name = $1", name).Scan(&id)
 	return id, s.explain(orNotFound(err))
 }
@@ -167,7 +165,7 @@ func orNotFound(err error) error {
 
 // Append implements campaign.Store. Those who append to one campaign take turns, by the
 // lock of its row.
-func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event,
+func (s *store) Append(ctx context.Context, name string, after int64, events []campaign.Event,
 	blobs []campaign.Blob) error {
 	in, err := newInsertion(after, events, blobs)
 	if err != nil {
@@ -190,7 +188,7 @@ func (s *Store) Append(ctx context.Context, name string, after int64, events []c
 }
 
 // Events implements campaign.Store.
-func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
+func (s *store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
 	id, err := s.find(ctx, name)
 	if err != nil {
 		return nil, err
@@ -226,7 +224,7 @@ func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaig
 }
 
 // Blob implements campaign.Store.
-func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
+func (s *store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
 	var crc int64
 	err = s.pool.QueryRow(ctx,
 		"SELECT data, crc FROM campaign_blobs JOIN campaigns ON campaign = id WHERE name = $1 AND key = $2",
@@ -241,7 +239,7 @@ func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err er
 }
 
 // Blobs implements campaign.Store.
-func (s *Store) Blobs(ctx context.Context, name string) ([]string, error) {
+func (s *store) Blobs(ctx context.Context, name string) ([]string, error) {
 	id, err := s.find(ctx, name)
 	if err != nil {
 		return nil, err
@@ -256,7 +254,7 @@ func (s *Store) Blobs(ctx context.Context, name string) ([]string, error) {
 }
 
 // PutBlob implements campaign.Store.
-func (s *Store) PutBlob(ctx context.Context, name string, blob campaign.Blob) error {
+func (s *store) PutBlob(ctx context.Context, name string, blob campaign.Blob) error {
 	in, err := newInsertion(0, nil, []campaign.Blob{blob})
 	if err != nil {
 		return err
@@ -273,7 +271,7 @@ func (s *Store) PutBlob(ctx context.Context, name string, blob campaign.Blob) er
 // Lock implements campaign.Store, by an advisory lock, which ends with its connection.
 // Each has a connection of its own: if those who wait used up the pool, the holder could
 // not go on.
-func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
+func (s *store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
 	id, err := s.find(ctx, name)
 	if err != nil {
 		return nil, postgresdb.Ended(ctx, err)

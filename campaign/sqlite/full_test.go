@@ -23,7 +23,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	limit := func(pages int) {
 		var now int
-		if err := s.file.DB.QueryRow(fmt.Sprint("PRAGMA max_page_count = ", pages)).Scan(&now); err != nil {
+		if err := s.(*store).file.DB.QueryRow(fmt.Sprint("PRAGMA max_page_count = ", pages)).Scan(&now); err != nil {
 			t.Fatal(err)
 		}
 	}

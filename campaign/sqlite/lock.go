@@ -17,7 +17,7 @@ import (
 const poll = 50 * time.Millisecond // while waiting for a lock
 
 // Lock implements campaign.Store.
-func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
+func (s *store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
 	holder := rand.Text()
 	for {
 		taken, err := s.tryLock(ctx, name, purpose, holder)
@@ -37,7 +37,7 @@ func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() e
 
 // tryLock takes the lock if it is free. It looks before it writes, so that those who wait
 // do not keep the file busy.
-func (s *Store) tryLock(ctx context.Context, name, purpose, holder string) (taken bool, err error) {
+func (s *store) tryLock(ctx context.Context, name, purpose, holder string) (taken bool, err error) {
 	id, err := s.id(ctx, name)
 	if err != nil {
 		return false, err
@@ -70,7 +70,7 @@ func (s *Store) tryLock(ctx context.Context, name, purpose, holder string) (take
 }
 
 // keepLock signals until the lock is released.
-func (s *Store) keepLock(holder string) (unlock func() error) {
+func (s *store) keepLock(holder string) (unlock func() error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -63,18 +63,16 @@ var format = sqlitefile.Format{
 	Full:    "what was written so far is safe; free some disk space and run the command again",
 }
 
-// Store is a campaign file, which implements campaign.Store.
-type Store struct {
+// store is a campaign file, which implements campaign.Store.
+type store struct {
 	file *sqlitefile.File
 	host string
 }
 
-var _ campaign.Store = (*Store)(nil)
-
 // Open opens a campaign file, and creates it if it does not exist. A file that is not a
 // campaign file, or has another version, is an error and is left unchanged. Damage
 // elsewhere in it is reported when it is read.
-func Open(ctx context.Context, path string) (*Store, error) {
+func Open(ctx context.Context, path string) (campaign.Store, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
@@ -83,16 +81,16 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, inTerms(err)
 	}
-	return &Store{file, host}, nil
+	return &store{file, host}, nil
 }
 
 // OpenReadOnly opens a campaign file for reading: what would change it fails.
-func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+func OpenReadOnly(ctx context.Context, path string) (campaign.Store, error) {
 	file, err := format.OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, inTerms(err)
 	}
-	return &Store{file: file}, nil
+	return &store{file: file}, nil
 }
 
 // Check reads every page of a campaign file and rejects one that is damaged. Changed bytes
@@ -108,9 +106,9 @@ func inTerms(err error) error {
 }
 
 // Close implements campaign.Store.
-func (s *Store) Close() error { return s.file.Close() }
+func (s *store) Close() error { return s.file.Close() }
 
-func (s *Store) write(ctx context.Context, change func(*sql.Tx) error) error {
+func (s *store) write(ctx context.Context, change func(*sql.Tx) error) error {
 	return inTerms(s.file.Write(ctx, change))
 }
 
@@ -137,7 +135,7 @@ func encode(events []campaign.Event) ([]encoded, error) {
 }
 
 // Create implements campaign.Store.
-func (s *Store) Create(ctx context.Context, name string, log []campaign.Event, blobs []campaign.Blob) error {
+func (s *store) Create(ctx context.Context, name string, log []campaign.Event, blobs []campaign.Blob) error {
 	list, err := encode(log)
 	if err != nil {
 		return err
@@ -195,7 +193,7 @@ func orNotFound(err error) error {
 }
 
 // Campaigns implements campaign.Store.
-func (s *Store) Campaigns(ctx context.Context) (names []string, err error) {
+func (s *store) Campaigns(ctx context.Context) (names []string, err error) {
 	err = s.file.Each(ctx, "SELECT name FROM campaigns ORDER BY name", func(row *sql.Rows) error {
 		var name string
 		err := row.Scan(&name)
@@ -206,7 +204,7 @@ func (s *Store) Campaigns(ctx context.Context) (names []string, err error) {
 }
 
 // Append implements campaign.Store.
-func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event,
+func (s *store) Append(ctx context.Context, name string, after int64, events []campaign.Event,
 	blobs []campaign.Blob) error {
 	list, err := encode(events)
 	if err != nil {
@@ -234,7 +232,7 @@ func (s *Store) Append(ctx context.Context, name string, after int64, events []c
 }
 
 // Events implements campaign.Store.
-func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
+func (s *store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
 	// One query, as a service asks before it answers anything: a campaign without such events
 	// has one row of nulls.
 	const query = "SELECT ifnull(seq, 0), body, ifnull(crc, 0) FROM campaigns LEFT JOIN events ON campaign = id AND seq > ? WHERE name = ? ORDER BY seq"
@@ -305,13 +303,13 @@ func decodePart(list []campaign.Event, log []encoded) (err error) {
 	return nil
 }
 
-func (s *Store) id(ctx context.Context, name string) (id int64, err error) {
+func (s *store) id(ctx context.Context, name string) (id int64, err error) {
 	err = s.file.Row(ctx, "SELECT id FROM campaigns WHERE name = ?", []any{&id}, name)
 	return id, inTerms(orNotFound(err))
 }
 
 // Blob implements campaign.Store.
-func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
+func (s *store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
 	var crc int64
 	err = s.file.Row(ctx, "SELECT data, crc FROM blobs JOIN campaigns ON campaign = id WHERE name = ? AND key = ?",
 		[]any{&data, &crc}, name, key)
@@ -325,7 +323,7 @@ func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err er
 }
 
 // Blobs implements campaign.Store.
-func (s *Store) Blobs(ctx context.Context, name string) (keys []string, err error) {
+func (s *store) Blobs(ctx context.Context, name string) (keys []string, err error) {
 	id, err := s.id(ctx, name)
 	if err != nil {
 		return nil, err
@@ -340,7 +338,7 @@ func (s *Store) Blobs(ctx context.Context, name string) (keys []string, err erro
 }
 
 // PutBlob implements campaign.Store.
-func (s *Store) PutBlob(ctx context.Context, name string, blob campaign.Blob) error {
+func (s *store) PutBlob(ctx context.Context, name string, blob campaign.Blob) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := idIn(tx, name)
 		if err != nil {

@@ -3,10 +3,11 @@ package main
 import (
 	"bytes"
 	"database/sql"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"net/url"
 	"os"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"

@@ -288,7 +288,7 @@ func (a *auditor) predictFold(ctx context.Context, order []int, from, to int, p 
 	s.X, s.Y = a.sample.X.SelectRows(outside), a.labels(outside)
 	o := a.options.Network
 	o.Progress = nil
-	m, err := network.Fit(ctx, s, o)
+	m, err := network.Fit(ctx, s, o) // not fitted.Learn: Labels returns the typed error of a network that diverged
 	if m == nil {
 		return err
 	}

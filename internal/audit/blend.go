@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -48,7 +49,7 @@ func (a *auditor) fitBlend(ctx context.Context, repeat int) (m *learner.Model, k
 	}
 	o.Network.Progress = nil
 	o.Network.Config.Seed = rng.New(a.options.Network.Config.Seed, "audit folds", uint64(repeat)).Uint64()
-	if m, err = learner.Fit(ctx, s, o); err != nil {
+	if m, _, err = fitted.Learn(ctx, s, o); err != nil {
 		return nil, nil, err
 	}
 	for k := range s.Targets {

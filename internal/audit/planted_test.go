@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )

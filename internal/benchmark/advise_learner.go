@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -23,10 +24,8 @@ func (r *replay) choose(ctx context.Context) error {
 		return nil
 	}
 	sample := network.Sample{X: r.data.X, Y: r.data.Y, Targets: r.data.Targets, Unlabelled: r.Unlabelled}
-	m, err := learner.Fit(ctx, sample, learner.Options{Kind: r.Learner, Network: r.networks(r.data), Shown: r.Fitting})
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	m, _, err := fitted.Learn(ctx, sample,
+		learner.Options{Kind: r.Learner, Network: r.networks(r.data), Shown: r.Fitting})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/spec"
 )
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -76,15 +77,15 @@ func (r *runner) learn(ctx context.Context, rec *Record) (roundModel, error) {
 }
 
 func (m *learnt) fit(ctx context.Context, rec *Record) (err error) {
-	kind := m.run.Learner()
-	o := m.options()
-	if !kind.Blends() {
+	how, o := m.settings.Blend, m.options()
+	how.Kind = m.run.Learner()
+	if !how.Kind.Blends() {
 		o.Members = m.spec.Members()
 	}
-	if m.model, err = m.fitted(ctx, kind, o, rec); err != nil {
+	if m.model, err = m.fitted(ctx, how, o, rec); err != nil {
 		return err
 	}
-	if kind.Blends() {
+	if how.Kind.Blends() {
 		for k := range m.model.Targets() {
 			of := m.model.Target(k)
 			rec.Warnings = append(append(rec.Warnings, ChoiceNote+of.Choice()), of.Notes()...)
@@ -92,41 +93,31 @@ func (m *learnt) fit(ctx context.Context, rec *Record) (err error) {
 	}
 	m.networks = m.model.Ensemble()
 	if need := m.spec.Networks(); m.next < m.run.Rounds && len(m.networks) < need {
-		return m.fitKernel(ctx, need, rec)
+		// for the kernel, because the learner has too few; unlike fitted.Fit, rounds of the paper note how they trained
+		o.Members, o.Scaling, how.Kind = need, new(m.model.Scaling()), learner.NetworkAlone
+		alone, err := m.fitted(ctx, how, o, rec)
+		if err != nil {
+			return err
+		}
+		m.networks = alone.Ensemble()
 	}
 	return nil
 }
 
-// fitKernel trains networks for the kernel of a method, because the learner has too few.
-func (m *learnt) fitKernel(ctx context.Context, need int, rec *Record) error {
-	o := m.options()
-	o.Members, o.Scaling = need, new(m.model.Scaling())
-	alone, err := m.fitted(ctx, learner.NetworkAlone, o, rec)
-	if err == nil {
-		m.networks = alone.Ensemble()
-	}
-	return err
-}
-
 // fitted fits a model. Networks that diverged are a warning.
-func (m *learnt) fitted(ctx context.Context, kind learner.Kind, o network.Options,
+func (m *learnt) fitted(ctx context.Context, how learner.Options, o network.Options,
 	rec *Record) (*learner.Model, error) {
 	rows := m.task.data.X
 	s := network.Sample{
 		X: rows.SelectRows(m.labelled), Y: matrix.Converted[float64](m.task.y.SelectRows(m.labelled)).Data,
 		Targets: m.task.y.Cols, Unlabelled: rows.SelectRows(m.pool),
 	}
-	how := m.settings.Blend
-	how.Kind, how.Network = kind, o
-	model, err := learner.Fit(ctx, s, how)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case model == nil:
+	how.Network = o
+	model, failed, err := fitted.Learn(ctx, s, how)
+	if err != nil {
 		return nil, err
-	case err != nil:
-		rec.Warnings = append(rec.Warnings, strings.Split(err.Error(), "\n")...)
 	}
+	rec.Warnings = append(rec.Warnings, failed...)
 	if note := model.TrainingNote(); note != "" {
 		rec.Warnings = append(rec.Warnings, note)
 	}

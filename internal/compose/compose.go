@@ -287,7 +287,7 @@ func (c *Composer) base64(member int) (kernel.Kernel[float64], error) {
 // as they are.
 func (c *Composer) baseKernel() spec.Kernel {
 	if !c.parts.Spec.UsesKernel() {
-		return spec.Linear()
+		return spec.Kernel{Name: "linear"}
 	}
 	return c.parts.Spec.Kernel
 }

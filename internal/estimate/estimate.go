@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/internal/words"
 )

@@ -13,12 +13,12 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 )

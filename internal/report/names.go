@@ -99,8 +99,8 @@ func kernelTitle(method string) string {
 
 // formulas are the transformations that the paper writes with the training rows.
 var formulas = map[spec.Transform]string{
-	spec.Train(): `\mathcal{X}_{\operatorname{train}}`,
-	spec.Scale(): `\operatorname{scale}(\mathcal{X}_{\operatorname{train}})`,
+	{Name: "train"}: `\mathcal{X}_{\operatorname{train}}`,
+	{Name: "scale"}: `\operatorname{scale}(\mathcal{X}_{\operatorname{train}})`,
 }
 
 // kernelLaTeX writes the kernel as a formula.

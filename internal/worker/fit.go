@@ -6,12 +6,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -75,11 +74,8 @@ func (c *call) fit() (any, error) {
 	if options.Others, err = c.others(body.Learners, s.rows); err != nil {
 		return nil, err
 	}
-	model, err := learner.Fit(nextbatch.WithThreads(c.ctx, body.Threads), s.Sample, options)
-	if model == nil {
-		if c.ctx.Err() != nil {
-			return nil, c.ctx.Err()
-		}
+	model, failed, err := fitted.Learn(nextbatch.WithThreads(c.ctx, body.Threads), s.Sample, options)
+	if err != nil {
 		return nil, err
 	}
 	model = model.Within(body.Ranges)
@@ -88,8 +84,8 @@ func (c *call) fit() (any, error) {
 		return nil, marshalling
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
-	about := describe(model, err)
-	about.Warnings = append(about.Warnings, s.warnings...)
+	about := describe(model)
+	about.Warnings = slices.Concat(about.Warnings, failed, s.warnings)
 	if !body.Learner.Blends() && options.Network.Folds == 0 {
 		about.Advised = network.DefaultFolds(s.X.Rows)
 	}
@@ -237,8 +233,8 @@ func (c *call) admitFit(body fitBody, config network.Config, rows, inputs, targe
 	return c.server.admit("the training", need+file, append(less, "fewer rows"))
 }
 
-// describe describes a model. Diverged lists those of its networks that diverged.
-func describe(model *learner.Model, diverged error) fitAnswer {
+// describe describes a model.
+func describe(model *learner.Model) fitAnswer {
 	how := model.Provenance()
 	f := fitAnswer{Rows: how.Rows, ValidRows: how.ValidRows, Best: how.Best,
 		Intervals: model.Intervals().String(), Warnings: []string{}}
@@ -255,9 +251,6 @@ func describe(model *learner.Model, diverged error) fitAnswer {
 		f.Candidates = append(f.Candidates, model.Target(target).Candidates())
 		f.Warnings = append(append(f.Warnings, model.Target(target).Notes()...),
 			model.Target(target).LeftOutNotes(strconv.Itoa, nil)...)
-	}
-	if diverged != nil {
-		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)
 	}
 	return f
 }

@@ -165,7 +165,7 @@ func (a *advising) check() error {
 		if err != nil {
 			return err
 		}
-		if method.Method == spec.Random {
+		if method.Method == "random" {
 			return usagef("the methods are compared with random anyway; name others with --method")
 		}
 		if slices.Contains(q.Specs, method.String()) {

@@ -55,7 +55,7 @@ type campaignFlags struct {
 	name, person, request string
 	quiet                 bool
 
-	progress *progress
+	run
 }
 
 // registerName registers the flag that names the campaign.
@@ -96,6 +96,20 @@ func (f *campaignFlags) with(ctx context.Context, address string, do func(c *cam
 		return f.inStore(address, err)
 	}
 	return campaignError(do(c))
+}
+
+// perform takes the steps of a command, of which the last is about a campaign.
+func (f *campaignFlags) perform(cmd *cobra.Command, address string, s steps,
+	compute func(ctx context.Context, c *campaign.Campaign) (*answer, error)) error {
+	f.run = newRun(cmd, f.quiet)
+	s.compute = func(ctx context.Context) (found *answer, err error) {
+		err = f.with(ctx, address, func(c *campaign.Campaign) (err error) {
+			found, err = compute(ctx, c)
+			return err
+		})
+		return found, err
+	}
+	return f.run.perform(cmd.Context(), s)
 }
 
 // inCommands names the campaign in the commands that a page shows.

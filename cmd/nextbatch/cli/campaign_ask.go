@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/wire"
@@ -37,6 +36,8 @@ type campaignAsking struct {
 	threads       int
 	memory        memory
 	kept          *kept.Features // nil where none are kept
+	address       string
+	wanted        campaign.Ask
 
 	showPredictions bool // to the person who labels the rows
 }
@@ -51,8 +52,9 @@ func newCampaignAsk() *cobra.Command {
   nextbatch campaign ask c.db -n 96 --lease 14d --person ada --request plate-7 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
-			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			a.address = args[0]
+			return a.campaignFlags.perform(cmd, a.address,
+				steps{check: a.check, threads: a.threads, memory: &a.memory}, a.compute)
 		},
 		Long: `Fits a model to the labelled rows, unless there are no new labels since the last
 ask, picks rows, and hands them out: nobody else gets them before the lease ends. Rows
@@ -101,56 +103,43 @@ row left to ask for; the others are those of 'nextbatch select'.`,
 	return c
 }
 
-func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer) error {
-	begin := time.Now()
-	ask, err := a.ask()
+func (a *campaignAsking) check() (err error) {
+	if a.wanted, err = a.ask(); err != nil {
+		return err
+	}
+	if err := checkDistinct([]flagged{{"STORE", a.address}}, []flagged{{"--out", a.out}}); err != nil {
+		return err
+	}
+	return errors.Join(a.memory.check(), checkOutput("--out", a.out, tableExtensions()...))
+}
+
+func (a *campaignAsking) compute(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+	a.kept = a.keeps(ctx, a.address)
+	a.wanted.Kept = a.kept
+	if err := a.sayDevice(ctx, c); err != nil {
+		return nil, err
+	}
+	batch, err := c.Ask(ctx, a.by(), a.wanted)
+	a.progress.done()
+	if errors.Is(err, campaign.ErrNothingOpen) {
+		return a.nothing(ctx, c, err)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--out", a.out}}); err != nil {
-		return err
-	}
-	if err := errors.Join(a.memory.check(), checkOutput("--out", a.out, tableExtensions()...)); err != nil {
-		return err
-	}
-	if ctx, err = withThreads(ctx, a.threads); err != nil {
-		return err
-	}
-	defer a.memory.begin()()
-	a.kept = a.keeps(ctx, address)
-	ask.Kept = a.kept
-	asked := false
-	err = a.with(ctx, address, func(c *campaign.Campaign) error {
-		if err := a.sayDevice(ctx, c); err != nil {
-			return err
-		}
-		batch, err := c.Ask(ctx, a.by(), ask)
-		a.progress.done()
-		if errors.Is(err, campaign.ErrNothingOpen) {
-			return a.nothing(ctx, c, out, err)
-		}
-		if err != nil {
-			return err
-		}
-		asked = true
-		batch.Result.Version, batch.Result.Timings.Total = thisBuild().Version, number(time.Since(begin).Seconds())
-		return a.report(ctx, c, batch, out)
-	})
-	if asked {
-		a.keep(ctx, address)
-	}
-	return err
+	batch.Result.Version, batch.Result.Timings.Total = thisBuild().Version, number(a.seconds())
+	return a.answer(ctx, c, batch)
 }
 
 // nothing answers an ask that finds no open row. In JSON it is a batch without rows and without a number.
-func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, out io.Writer, why error) error {
+func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, why error) (*answer, error) {
 	s, err := c.State(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows := cmp.Or(a.batch, s.Settings.Batch, campaign.DefaultBatch)
 	if !a.json {
-		return partialError{0, rows, why.Error()}
+		return nil, partialError{0, rows, why.Error()}
 	}
 	r := &nextbatch.Result{
 		Indices: []int{}, IDs: []string{}, Scores: []number{}, Reasons: []string{},
@@ -161,8 +150,8 @@ func (a *campaignAsking) nothing(ctx context.Context, c *campaign.Campaign, out 
 		Version: thisBuild().Version,
 	}
 	event := campaign.AskEvent{Person: a.by().Person, Asked: &campaign.Asked{}}
-	return errors.Join(printJSON(out, wire.AskedOf(c.Name(), &campaign.Batch{AskEvent: event, Result: r})),
-		partialError{0, rows, why.Error()})
+	return &answer{json: wire.AskedOf(c.Name(), &campaign.Batch{AskEvent: event, Result: r}),
+		short: partialError{0, rows, why.Error()}}, nil
 }
 
 // ask returns what the flags ask for.
@@ -189,45 +178,41 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 	return ask, err
 }
 
-func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *campaign.Batch, out io.Writer) error {
+// answer is the batch as a table, and JSON or text. The features of its rows wait for the next ask once it is out.
+func (a *campaignAsking) answer(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*answer, error) {
 	for _, w := range b.Result.Warnings {
 		a.progress.warn(w)
 	}
 	a.progress.say("%s", askedHow(b))
 	a.sayChosen(b)
 	a.sayKept()
+	found := &answer{done: func(error) { a.keep(ctx, a.address) }}
 	if a.out != "" {
-		if err := a.write(ctx, c, b); err != nil {
-			return err
+		s, err := c.State(ctx)
+		if err != nil {
+			return nil, err
 		}
-		a.progress.say("%s written to %s", report.AskedText(b.Rows), a.out)
+		t, err := report.AskedFile(ctx, c, s, b, a.showPredictions)
+		if err != nil {
+			return nil, err
+		}
+		found.save = append(found.save, func() error {
+			if err := source.WriteToFill(a.out, t, s.Created.Targets...); err != nil {
+				return err
+			}
+			a.progress.say("%s written to %s", report.AskedText(b.Rows), a.out)
+			return nil
+		})
+	} else {
+		found.text = func(out io.Writer) error { return printAsked(out, b) }
 	}
 	if a.json {
-		if err := printJSON(out, wire.AskedOf(c.Name(), b)); err != nil {
-			return err
-		}
-	} else if a.out == "" {
-		if err := printAsked(out, b); err != nil {
-			return err
-		}
+		found.json = wire.AskedOf(c.Name(), b)
 	}
 	if b.Result.Missing > 0 {
-		return partialError{len(b.Rows), len(b.Rows) + b.Result.Missing, b.Result.Short}
+		found.short = partialError{len(b.Rows), len(b.Rows) + b.Result.Missing, b.Result.Short}
 	}
-	return nil
-}
-
-// write writes the batch to the file of --out.
-func (a *campaignAsking) write(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) error {
-	s, err := c.State(ctx)
-	if err != nil {
-		return err
-	}
-	t, err := report.AskedFile(ctx, c, s, b, a.showPredictions)
-	if err != nil {
-		return err
-	}
-	return source.WriteToFill(a.out, t, s.Created.Targets...)
+	return found, nil
 }
 
 // sayChosen says what a blend chose for each target.
@@ -287,8 +272,8 @@ func newCampaignPredict() *cobra.Command {
 		Example: "  nextbatch campaign predict c.db --out predicted.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p.progress = newProgress(cmd.ErrOrStderr(), p.quiet)
-			return p.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			return p.campaignFlags.perform(cmd, args[0], steps{check: func() error { return p.check(args[0]) },
+				threads: p.threads, memory: &p.memory}, p.compute)
 		},
 		Long: `Predicts the labels of all open rows with the current model, and fits it first
 if there are new labels. The columns low and high are a 90 % prediction interval. With
@@ -304,48 +289,40 @@ several targets, the columns begin with their names. Without --out, prints CSV.`
 	return c
 }
 
-func (p *campaignPredicting) run(ctx context.Context, address string, out io.Writer) error {
+func (p *campaignPredicting) check(address string) error {
 	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--out", p.out}}); err != nil {
 		return err
 	}
-	if err := errors.Join(p.memory.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
-		return err
+	return errors.Join(p.memory.check(), checkOutput("--out", p.out, tableExtensions()...))
+}
+
+func (p *campaignPredicting) compute(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+	if err := p.sayDevice(ctx, c); err != nil {
+		return nil, err
 	}
-	ctx, err := withThreads(ctx, p.threads)
+	predicted, err := c.Predict(ctx, p.asking(&p.memory))
+	p.progress.done()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer p.memory.begin()()
-	return p.with(ctx, address, func(c *campaign.Campaign) error {
-		if err := p.sayDevice(ctx, c); err != nil {
-			return err
-		}
-		predicted, err := c.Predict(ctx, p.asking(&p.memory))
-		p.progress.done()
-		if err != nil {
-			return err
-		}
-		s, err := c.State(ctx)
-		if err != nil {
-			return err
-		}
-		for _, w := range predicted.Warnings {
-			p.progress.warn(w)
-		}
-		p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"),
-			report.ModelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
-		for i, how := range predicted.Intervals {
-			p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
-		}
-		t, err := predictedTable(s, predicted)
-		if err != nil {
-			return err
-		}
-		if p.out == "" {
-			return source.WriteCSV(out, t)
-		}
-		return source.WriteFile(p.out, t)
-	})
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.progress.warn(predicted.Warnings...)
+	p.progress.say("%s, by a %s with %s", words.Count(len(predicted.Rows), "open row", "open rows"),
+		report.ModelWord(predicted.Learner), words.Count(predicted.Trained, "label", "labels"))
+	for i, how := range predicted.Intervals {
+		p.progress.say("intervals of %s: %s", shown(s.Created.Targets[i]), how.Why)
+	}
+	t, err := predictedTable(s, predicted)
+	if err != nil {
+		return nil, err
+	}
+	if p.out == "" {
+		return &answer{text: func(out io.Writer) error { return source.WriteCSV(out, t) }}, nil
+	}
+	return &answer{save: []func() error{func() error { return source.WriteFile(p.out, t) }}}, nil
 }
 
 // predictedTable has a line for each open row.

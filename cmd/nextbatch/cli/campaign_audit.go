@@ -30,9 +30,9 @@ func newCampaignAudit() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &campaignAuditing{*from, auditing{auditFlags: *a, run: newRun(cmd, a.quiet)}}
-			return r.perform(cmd.Context(), steps{check: func() error { return r.check(args[0]) }, threads: r.net.threads,
-				memory: &r.columns.memory,
-				read:   func(ctx context.Context) error { return r.read(ctx, args[0]) }, compute: r.compute})
+			return r.auditing.perform(cmd.Context(), steps{check: func() error { return r.check(args[0]) },
+				threads: r.net.threads, memory: &r.columns.memory,
+				read: func(ctx context.Context) error { return r.read(ctx, args[0]) }, compute: r.compute})
 		},
 		Long: `Does with all labels of a campaign what 'nextbatch audit' does with those of a table: it
 predicts every labelled row by models of the campaign's learner that were fitted to other
@@ -58,7 +58,7 @@ func (r *campaignAuditing) check(address string) error {
 
 // read reads the rows of the campaign that have a label.
 func (r *campaignAuditing) read(ctx context.Context, address string) error {
-	r.campaignFlags.progress = r.auditing.progress
+	r.campaignFlags.run = r.auditing.run
 	return r.with(ctx, address, func(c *campaign.Campaign) error {
 		s, err := c.State(ctx)
 		if err != nil {

@@ -25,8 +25,8 @@ func newCampaignHistory() *cobra.Command {
   nextbatch campaign history c.db --row s017 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
-				return printHistory(cmd.Context(), c, row, asJSON, cmd.OutOrStdout())
+			return f.perform(cmd, args[0], steps{}, func(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+				return nil, printHistory(ctx, c, row, asJSON, cmd.OutOrStdout())
 			})
 		},
 		Long: `Prints the number, the time and the person of each event, and what happened. An event
@@ -83,18 +83,17 @@ func newCampaignUndo() *cobra.Command {
 		Example: "  nextbatch campaign undo c.db 12 --reason 'wrong file'",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
 			seq, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil {
 				return usagef("%q is not the number of an event; 'nextbatch campaign history %s' lists them", args[1], args[0])
 			}
-			return f.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
-				changed, err := c.Undo(cmd.Context(), f.by(), seq, reason)
+			return f.perform(cmd, args[0], steps{}, func(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+				changed, err := c.Undo(ctx, f.by(), seq, reason)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				f.progress.say("event %d undone%s%s", seq, eventText(changed.Seq), again(changed.Repeated))
-				return nil
+				return nil, nil
 			})
 		},
 		Long: `The event stays in the history but no longer has an effect. To undo that, undo the

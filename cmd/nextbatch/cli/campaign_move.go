@@ -24,8 +24,14 @@ func newCampaignExport() *cobra.Command {
 		Example:    "  nextbatch campaign export c.db solubility.zip\n  nextbatch campaign export c.db solubility.xlsx",
 		Args:       cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
-			return f.export(cmd.Context(), args[0], args[1])
+			check := func() error {
+				return errors.Join(checkDistinct([]flagged{{"STORE", args[0]}}, []flagged{{"FILE", args[1]}}),
+					checkOutput("FILE", args[1], append([]string{".zip"}, tableExtensions()...)...))
+			}
+			return f.perform(cmd, args[0], steps{check: check},
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+					return nil, f.export(ctx, c, args[1])
+				})
 		},
 		Long: `If the name of the file ends in .zip, it is an archive of the whole campaign: the events
 as JSON lines, the rows as Parquet and the batches as JSON, which other programs can read.
@@ -42,23 +48,15 @@ that the model learns from. The name ends in ` + strings.Join(tableExtensions(),
 	return c
 }
 
-func (f *campaignFlags) export(ctx context.Context, address, path string) error {
-	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"FILE", path}}); err != nil {
+func (f *campaignFlags) export(ctx context.Context, c *campaign.Campaign, path string) error {
+	if isTableFile(strings.ToLower(path)) {
+		return f.exportTable(ctx, c, path)
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error { return c.Export(ctx, w) }); err != nil {
 		return err
 	}
-	if err := checkOutput("FILE", path, append([]string{".zip"}, tableExtensions()...)...); err != nil {
-		return err
-	}
-	return f.with(ctx, address, func(c *campaign.Campaign) error {
-		if isTableFile(strings.ToLower(path)) {
-			return f.exportTable(ctx, c, path)
-		}
-		if err := atomicfile.Write(path, func(w io.Writer) error { return c.Export(ctx, w) }); err != nil {
-			return err
-		}
-		f.progress.say("campaign %q written to %s", c.Name(), path)
-		return nil
-	})
+	f.progress.say("campaign %q written to %s", c.Name(), path)
+	return nil
 }
 
 // exportTable writes all rows with their labels.
@@ -88,8 +86,10 @@ func newCampaignImport() *cobra.Command {
 		Example:    "  nextbatch campaign import postgres://lab@server/campaigns solubility.zip",
 		Args:       cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
-			return f.bringIn(cmd.Context(), args[0], args[1])
+			f.run = newRun(cmd, f.quiet)
+			return f.run.perform(cmd.Context(), steps{compute: func(ctx context.Context) (*answer, error) {
+				return nil, f.bringIn(ctx, args[0], args[1])
+			}})
 		},
 		Long: `Reads an archive that 'nextbatch campaign export' wrote, with the whole history. An archive
 that is damaged or incomplete is rejected, and nothing is changed.`,

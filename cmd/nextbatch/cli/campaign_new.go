@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -37,8 +36,16 @@ func newCampaignNew() *cobra.Command {
   nextbatch campaign new c.db candidates.parquet --target yield,purity --id well -n 96 --audit 1/8 --lease 14d`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
-			return n.create(cmd.Context(), args[0], args[1])
+			n.run = newRun(cmd, n.quiet)
+			settings := campaign.Settings{}
+			return n.run.perform(cmd.Context(), steps{memory: &n.columns.memory,
+				check: func() (err error) {
+					settings, err = n.check(args[0], args[1])
+					return err
+				},
+				compute: func(ctx context.Context) (*answer, error) {
+					return nil, n.create(ctx, args[0], args[1], settings)
+				}})
 		},
 		Long: `Creates a campaign in a store, and the store if it does not exist. Labels in the
 table become labels of the campaign. The table may also lack the target columns. Labels
@@ -66,26 +73,27 @@ not represent the rest. Without audit rows 'campaign status' cannot estimate it.
 	return c
 }
 
-func (n *campaignRows) create(ctx context.Context, address, path string) (err error) {
+// check returns the settings of a new campaign.
+func (n *campaignRows) check(address, path string) (campaign.Settings, error) {
 	settings := campaign.Settings{Choices: fitted.Choices{Learner: learner.Auto}, Columns: n.columns.Columns,
 		Missing: n.columns.missing, Lod: n.columns.format.lod}
 	if err := n.settings.apply(&settings); err != nil {
-		return err
+		return settings, err
 	}
 	switch {
 	case len(n.targets) == 0:
-		return usagef("name the target column with --target")
+		return settings, usagef("name the target column with --target")
 	case slices.Contains(n.targets, n.columns.id) && n.columns.id != "":
-		return usagef("column %q is named by --id and --target; one column cannot be both", n.columns.id)
+		return settings, usagef("column %q is named by --id and --target; one column cannot be both", n.columns.id)
 	}
 	if n.name == "" {
 		n.name = tableName(nameOf(path))
 	}
-	if err := errors.Join(n.columns.check(), checkDistinct([]flagged{{"TABLE", path}},
-		[]flagged{{"STORE", address}})); err != nil {
-		return err
-	}
-	defer n.columns.memory.begin()()
+	return settings, errors.Join(n.columns.check(), checkDistinct([]flagged{{"TABLE", path}},
+		[]flagged{{"STORE", address}}))
+}
+
+func (n *campaignRows) create(ctx context.Context, address, path string, settings campaign.Settings) (err error) {
 	table, err := n.read(ctx, path)
 	if err != nil {
 		return err
@@ -145,11 +153,10 @@ func newCampaignAdd() *cobra.Command {
 		Example: "  nextbatch campaign add c.db next-year.csv",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
-			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
-				return n.add(cmd.Context(),
-					c, args[0], args[1])
-			})
+			return n.perform(cmd, args[0], steps{check: n.columns.memory.check, memory: &n.columns.memory},
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+					return nil, n.add(ctx, c, args[0], args[1])
+				})
 		},
 		Long: `Adds the rows of a table, which has the columns of the campaign and new ids. Labels
 in the table become labels of the campaign; those that are far from the labels so far
@@ -179,10 +186,6 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 			n.columns.Categorical = append(n.columns.Categorical, column.Name)
 		}
 	}
-	if err := n.columns.memory.check(); err != nil {
-		return err
-	}
-	defer n.columns.memory.begin()()
 	table, err := n.columns.read(ctx, path, true)
 	if err != nil {
 		return err
@@ -231,10 +234,7 @@ func newCampaignSettings() *cobra.Command {
   nextbatch campaign settings c.db --learner auto`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
-			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
-				return n.run(cmd.Context(), c, cmd.OutOrStdout())
-			})
+			return n.perform(cmd, args[0], steps{}, n.compute)
 		},
 		Long: `Without flags, prints the settings as JSON. With flags, changes the settings that
 they name, from the next ask on; the others stay as they are.`,
@@ -247,22 +247,22 @@ they name, from the next ask on; the others stay as they are.`,
 	return c
 }
 
-func (n *changingSettings) run(ctx context.Context, c *campaign.Campaign, out io.Writer) error {
+func (n *changingSettings) compute(ctx context.Context, c *campaign.Campaign) (*answer, error) {
 	s, err := c.State(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	settings := s.Settings
 	if !n.settings.given() {
-		return printJSON(out, settings)
+		return &answer{json: settings}, nil
 	}
 	if err := n.settings.apply(&settings); err != nil {
-		return err
+		return nil, err
 	}
 	changed, err := c.ChangeSettings(ctx, n.by(), settings)
 	if err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	n.progress.say("settings changed (event %d)%s", changed.Seq, again(changed.Repeated))
-	return nil
+	return nil, nil
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,8 +40,13 @@ func newCampaignRun() *cobra.Command {
   nextbatch campaign run c.db --oracle 'python3 simulate.py' -n 16 --max-labels 500 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
-			return r.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			how := campaign.Run{}
+			return r.campaignFlags.perform(cmd, args[0], steps{threads: r.threads, memory: &r.memory,
+				check: func() (err error) {
+					how, err = r.check()
+					return err
+				}},
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) { return r.label(ctx, c, how) })
 		},
 		Long: `Asks for rows, runs a program, the oracle, on each of them, and tells the labels. While
 it runs, the next batch is picked, so that all slots stay busy.
@@ -96,36 +99,26 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	return c
 }
 
-func (r *campaignRunning) run(ctx context.Context, address string, out io.Writer) (err error) {
-	begin := time.Now()
-	how, err := r.check()
+// label lets the program label rows.
+func (r *campaignRunning) label(ctx context.Context, c *campaign.Campaign, how campaign.Run) (_ *answer, err error) {
+	command, err := oracle.NewCommand(r.oracle)
 	if err != nil {
-		return err
+		return nil, usagef("--oracle: %w", err)
 	}
-	if ctx, err = withThreads(ctx, r.threads); err != nil {
-		return err
+	defer func() { err = errors.Join(err, command.Close()) }()
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer r.memory.begin()()
-	return r.with(ctx, address, func(c *campaign.Campaign) (err error) {
-		command, err := oracle.NewCommand(r.oracle)
-		if err != nil {
-			return usagef("--oracle: %w", err)
-		}
-		defer func() { err = errors.Join(err, command.Close()) }()
-		state, err := c.State(ctx)
-		if err != nil {
-			return err
-		}
-		r.progress.sayDevice(ctx, state.Settings.Learner)
-		counts := state.Counts()
-		how.Oracle, how.Report = command.Label, r.reporter(cmp.Or(how.MaxLabels, counts.Rows-counts.Failed-counts.Retired))
-		result, err := c.Run(ctx, how)
-		r.progress.done()
-		if result == nil {
-			return runError(err)
-		}
-		return errors.Join(r.report(context.WithoutCancel(ctx), c, result, begin, out), runError(err), rowsFailed(result))
-	})
+	r.progress.sayDevice(ctx, state.Settings.Learner)
+	counts := state.Counts()
+	how.Oracle, how.Report = command.Label, r.reporter(cmp.Or(how.MaxLabels, counts.Rows-counts.Failed-counts.Retired))
+	result, err := c.Run(ctx, how)
+	r.progress.done()
+	if result == nil {
+		return nil, runError(err)
+	}
+	return nil, errors.Join(r.report(context.WithoutCancel(ctx), c, result), runError(err), rowsFailed(result))
 }
 
 // check returns the run that the flags describe, without the oracle.
@@ -213,8 +206,8 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 	}
 }
 
-func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, result *campaign.RunResult,
-	begin time.Time, out io.Writer) error {
+func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, result *campaign.RunResult) error {
+	out := r.stdout
 	s, err := c.State(ctx)
 	if err != nil {
 		return err
@@ -222,7 +215,7 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 	counts := s.Counts()
 	if r.json {
 		return printJSON(out, wire.RunSummary{Campaign: c.Name(), RunResult: result, Counts: counts,
-			Seconds: number(time.Since(begin).Seconds())})
+			Seconds: number(r.seconds())})
 	}
 	fmt.Fprintf(out, "ended: %s (%s)\n", result.End, shown(result.Because))
 	fmt.Fprintf(out, "%s labelled, %d failed, %d to be told later, %d returned\n", words.Count(result.Told, "row", "rows"),

@@ -32,8 +32,12 @@ func newCampaignStatus() *cobra.Command {
   until nextbatch campaign status c.db --stop 'mae<0.2'; do …; done`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
-			return s.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			how := steps{check: func() error { return s.check(args[0]) }, threads: s.threads}
+			if s.gain { // only here, as limiting garbage would take half of the time of a status alone
+				how.memory = &s.memory
+			}
+			return s.campaignFlags.perform(cmd, args[0], how,
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) { return s.compute(ctx, c, args[0]) })
 		},
 		Long: `Counts the rows, estimates the error of the current model with an interval, fits a
 learning curve, forecasts how many labels a smaller error takes, and advises whether
@@ -84,7 +88,7 @@ func (e stopError) Error() string {
 	return fmt.Sprintf("the stop rule %s does not hold: %s", e.rule, e.verdict)
 }
 
-func (s *campaignStanding) run(ctx context.Context, address string, out io.Writer) (err error) {
+func (s *campaignStanding) check(address string) error {
 	if s.stop != "" {
 		if _, err := estimate.ParseStopRule(s.stop); err != nil {
 			return usagef("--stop: %w", err)
@@ -93,38 +97,29 @@ func (s *campaignStanding) run(ctx context.Context, address string, out io.Write
 	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--report", s.page}}); err != nil {
 		return err
 	}
-	if err := errors.Join(s.memory.check(), checkOutput("--report", s.page, ".html")); err != nil {
-		return err
+	return errors.Join(s.memory.check(), checkOutput("--report", s.page, ".html"))
+}
+
+func (s *campaignStanding) compute(ctx context.Context, c *campaign.Campaign, address string) (*answer, error) {
+	if err := s.measureGain(ctx, c); err != nil {
+		return nil, err
 	}
-	if ctx, err = withThreads(ctx, s.threads); err != nil {
-		return err
+	status, err := report.StandingOf(ctx, c, s.stop, thisBuild().Version)
+	if wrong := (*estimate.StopRuleError)(nil); errors.As(err, &wrong) {
+		return nil, usagef("--stop: %w", err)
 	}
-	return s.with(ctx, address, func(c *campaign.Campaign) error {
-		if err := s.measureGain(ctx, c); err != nil {
-			return err
-		}
-		status, err := report.StandingOf(ctx, c, s.stop, thisBuild().Version)
-		if wrong := (*estimate.StopRuleError)(nil); errors.As(err, &wrong) {
-			return usagef("--stop: %w", err)
-		}
-		if err != nil {
-			return err
-		}
-		if s.page != "" {
-			if err := writePage(s.page, s.progress, status.Page(s.inCommands(address))); err != nil {
-				return err
-			}
-		}
-		if s.json {
-			err = printJSON(out, status.CampaignStatus)
-		} else {
-			err = printStatus(out, status)
-		}
-		if err == nil && s.stop != "" && status.Advice.Verdict != estimate.Stop {
-			return stopError{status.Rule, status.Advice.Verdict}
-		}
-		return err
-	})
+	if err != nil {
+		return nil, err
+	}
+	found := &answer{text: func(out io.Writer) error { return printStatus(out, status) }}
+	found.savePage(s.page, s.progress, func() (*report.Page, error) { return status.Page(s.inCommands(address)), nil })
+	if s.json {
+		found.json = status.CampaignStatus
+	}
+	if s.stop != "" && status.Advice.Verdict != estimate.Stop {
+		found.short = stopError{status.Rule, status.Advice.Verdict}
+	}
+	return found, nil
 }
 
 // measureGain runs the gain meter; that there are too few audit rows for it is no failure.
@@ -132,7 +127,6 @@ func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign
 	if !s.gain {
 		return nil
 	}
-	defer s.memory.begin()() // only here, as limiting garbage would take half of the time of a status alone
 	err := c.MeasureGain(ctx, s.asking(&s.memory))
 	s.progress.done()
 	if few := (*estimate.TooFewError)(nil); errors.As(err, &few) {

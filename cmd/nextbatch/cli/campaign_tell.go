@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 
@@ -36,15 +35,10 @@ func newCampaignTell() *cobra.Command {
   nextbatch campaign tell c.db corrected.csv --correct`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t.progress = newProgress(cmd.ErrOrStderr(), t.quiet)
-			if err := t.memory.check(); err != nil {
-				return err
-			}
-			defer t.memory.begin()()
-			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
-				return t.run(cmd.Context(), c,
-					args, cmd.OutOrStdout())
-			})
+			return t.perform(cmd, args[0], steps{check: t.memory.check, memory: &t.memory},
+				func(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+					return t.tell(ctx, c, args[0], args[1])
+				})
 		},
 		Long: `Takes the labels of a table that has the ids of rows and target columns: a batch
 file that somebody has filled in, or any other one. Lines without a label are skipped,
@@ -80,18 +74,17 @@ were skipped; the others are those of 'nextbatch select'.`,
 	return c
 }
 
-func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, out io.Writer) error {
-	address, path := args[0], args[1]
+func (t *telling) tell(ctx context.Context, c *campaign.Campaign, address, path string) (*answer, error) {
 	if t.again && t.correct {
-		return usagef("--again adds a measurement and --correct replaces it: use one of them")
+		return nil, usagef("--again adds a measurement and --correct replaces it: use one of them")
 	}
 	table, units, err := t.read(ctx, c, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries, said, err := c.Entries(ctx, table)
 	if err != nil {
-		return faultsError(err, path, "")
+		return nil, faultsError(err, path, "")
 	}
 	for _, text := range said {
 		t.progress.warn(nameOf(path) + ": " + text)
@@ -103,21 +96,20 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, args []string, 
 	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Units: units, Partial: t.partial,
 		Again: t.again, Accept: t.accept})
 	if err != nil {
-		return faultsError(err, path, ": correct the file, or take the other lines with --partial")
+		return nil, faultsError(err, path, ": correct the file, or take the other lines with --partial")
 	}
+	found := &answer{}
 	if t.json {
-		if err := printJSON(out, wire.ToldLinesOf(told)); err != nil {
-			return err
-		}
+		found.json = wire.ToldLinesOf(told)
 	}
 	t.progress.say("%s: %s %s%s, %s, %s none yet%s", nameOf(path), words.Count(len(told.Rows), "label", "labels"), word,
 		eventText(told.Seq), words.Count(told.Known, "was known", "were known"),
 		words.Count(table.Rows()-len(entries), "line has", "lines have"), again(told.Repeated))
 	t.warnWaiting(address, told.Waiting)
 	if len(told.Faults) > 0 {
-		return leftOut(path, told.Faults, len(entries))
+		found.short = leftOut(path, told.Faults, len(entries))
 	}
-	return nil
+	return found, nil
 }
 
 // leftOut reports lines that were skipped.
@@ -202,30 +194,23 @@ func (r *changingRows) command(c *cobra.Command, past string,
 	change func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error)) *cobra.Command {
 	c.Args = cobra.MinimumNArgs(2)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
-		if err := r.memory.check(); err != nil {
-			return err
-		}
-		defer r.memory.begin()()
-		ctx := cmd.Context()
-		return r.with(ctx, args[0], func(c *campaign.Campaign) error {
-			ids, err := namedRows(ctx, c, args[1:], r.memory)
-			if err != nil {
-				return err
-			}
-			changed, err := change(c, ctx, ids)
-			if err != nil {
-				return idsError(err)
-			}
-			if r.json {
-				if err := printJSON(cmd.OutOrStdout(), wire.ChangedOf(changed)); err != nil {
-					return err
+		return r.perform(cmd, args[0], steps{check: r.memory.check, memory: &r.memory},
+			func(ctx context.Context, c *campaign.Campaign) (*answer, error) {
+				ids, err := namedRows(ctx, c, args[1:], r.memory)
+				if err != nil {
+					return nil, err
 				}
-			}
-			r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq),
-				again(changed.Repeated))
-			return nil
-		})
+				changed, err := change(c, ctx, ids)
+				if err != nil {
+					return nil, idsError(err)
+				}
+				r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq),
+					again(changed.Repeated))
+				if r.json {
+					return &answer{json: wire.ChangedOf(changed)}, nil
+				}
+				return nil, nil
+			})
 	}
 	c.Flags().StringVar(&r.reason, "reason", "", "why, for the history")
 	c.Flags().BoolVar(&r.json, "json", false, "print one JSON object")

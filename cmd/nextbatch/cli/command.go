@@ -14,12 +14,12 @@ import (
 // steps are those of a command that reads rows and computes something, in their order. Flags are
 // checked before anything is read, and memory is limited before anything large is.
 type steps struct {
-	check   func() error
+	check   func() error // nil for nothing
 	threads int
-	memory  *memory
-	around  func(rest func() error) error // opens what the rest needs, and closes it; nil for nothing
-	read    func(ctx context.Context) error
-	compute func(ctx context.Context) (*answer, error)
+	memory  *memory                                    // nil where nothing large is read
+	around  func(rest func() error) error              // opens what the rest needs, and closes it; nil for nothing
+	read    func(ctx context.Context) error            // nil where that is part of what follows
+	compute func(ctx context.Context) (*answer, error) // nil: there is nothing to write or print
 }
 
 // answer is what a command found, in the forms in which it goes out.
@@ -53,20 +53,26 @@ func (r *run) about(seed uint64) report.Run {
 
 // perform takes the steps.
 func (r *run) perform(ctx context.Context, s steps) error {
-	if err := s.check(); err != nil {
-		return err
+	if s.check != nil {
+		if err := s.check(); err != nil {
+			return err
+		}
 	}
 	ctx, err := withThreads(ctx, s.threads)
 	if err != nil {
 		return err
 	}
 	rest := func() error {
-		defer s.memory.begin()()
-		if err := s.read(ctx); err != nil {
-			return err
+		if s.memory != nil {
+			defer s.memory.begin()()
+		}
+		if s.read != nil {
+			if err := s.read(ctx); err != nil {
+				return err
+			}
 		}
 		a, err := s.compute(ctx)
-		if err != nil {
+		if err != nil || a == nil {
 			return err
 		}
 		return a.give(r.stdout)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
 func newData() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
 // dataCounts are the counts in the paper's table of data set characteristics.

@@ -35,8 +35,8 @@ type demo struct {
 	json                          bool
 	out                           string
 
-	memory   memory
-	progress *progress
+	memory memory
+	run
 }
 
 // Sizes of the generated data: a fifth is for testing.
@@ -53,12 +53,8 @@ func newDemo() *cobra.Command {
 		Example: "  nextbatch demo --rounds 3 --seed 7",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := d.memory.check(); err != nil {
-				return err
-			}
-			defer d.memory.begin()()
-			d.progress = newProgress(cmd.ErrOrStderr(), false)
-			return d.run(cmd.Context(), cmd.OutOrStdout())
+			d.run = newRun(cmd, false)
+			return d.perform(cmd.Context(), steps{check: d.check, memory: &d.memory, compute: d.compute})
 		},
 		Long: `Generates a table of simulations: the flow of water through a borehole, with eight
 inputs. A few rows have a label. In each round the paper's network (--learner network of
@@ -81,34 +77,41 @@ both, nextbatch-demo.png.`,
 	return c
 }
 
-func (d *demo) run(ctx context.Context, out io.Writer) error {
+func (d *demo) check() error {
+	if err := d.memory.check(); err != nil {
+		return err
+	}
 	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.repeats < 1 || d.start+d.rounds*d.batch > demoPool {
 		return usagef(
 			"--start must be at least 2, --batch and --repeats at least 1, and %d + %d·%d rows are at most the %d available",
 			d.start, d.rounds, d.batch, demoPool)
 	}
-	if d.out != "" {
-		if err := checkOutput("--out", filepath.Join(d.out, demoName+".html"), ".html"); err != nil {
-			return errorf("%w; name another folder, or none with --out ''", err)
-		}
+	if d.out == "" {
+		return nil
 	}
-	begin := time.Now()
+	if err := checkOutput("--out", filepath.Join(d.out, demoName+".html"), ".html"); err != nil {
+		return errorf("%w; name another folder, or none with --out ''", err)
+	}
+	return nil
+}
+
+func (d *demo) compute(ctx context.Context) (*answer, error) {
 	data := &dataset.Regression{}
 	data.X, data.Y = borehole(d.seed, demoRows)
 	result, err := d.compare(ctx, data)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if d.out != "" {
 		if err := d.write(ctx, data, &result); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	result.Seconds = time.Since(begin).Seconds()
+	result.Seconds = d.seconds()
 	if d.json {
-		return printJSON(out, result)
+		return &answer{json: result}, nil
 	}
-	return printTable(out, result.Table(demoTest))
+	return &answer{text: func(out io.Writer) error { return printTable(out, result.Table(demoTest)) }}, nil
 }
 
 // compare runs the rounds of all methods.
@@ -179,7 +182,7 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *report.De
 // firstBatch picks the first batch, as the command select does.
 func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
 	s := &selecting{selectFlags: selectFlags{table: path, batch: d.batch, net: networkFlags{seed: d.seed}},
-		run: run{progress: d.progress}}
+		run: d.run}
 	s.request = nextbatch.Request{Input: tables.Input{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site"},
 		Ask: limits.Ask{Batch: d.batch},
 		Options: fitted.Options{Choices: fitted.Choices{Learner: learner.NetworkAlone,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -38,7 +39,7 @@ func learnerError(kind learner.Kind) float64 {
 		}
 		small := network.Config{Architecture: network.Architecture{Hidden: []int{64, 64}},
 			Training: network.Training{Epochs: 32}}
-		m, err := learner.Fit(ctx, network.Sample{X: x.Slice(0, labelled), Y: y[:labelled]},
+		m, _, err := fitted.Learn(ctx, network.Sample{X: x.Slice(0, labelled), Y: y[:labelled]},
 			learner.Options{Kind: kind, Network: network.Options{Config: small}})
 		if err != nil {
 			return nil, err

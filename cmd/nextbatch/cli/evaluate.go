@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/conformal"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -169,7 +170,7 @@ func (e *evaluating) target(ctx context.Context, x matrix.Dense[float32], k, out
 	}
 	found = measured(e.rows.Targets[k], chosen(u.Mean, at), labels, chosen(low, at), chosen(high, at))
 	if own, is := e.model.(ownModel); is {
-		found.Learner, found.Candidates = choiceText(own.Target(output)), own.Target(output).Candidates()
+		found.Learner, found.Candidates = fitted.Choice(own.Target(output)), own.Target(output).Candidates()
 	}
 	return found, nil
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/conformal"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -60,25 +60,13 @@ type fitResult struct {
 	Intervals   fitted.Intervals        `json:"intervals"`
 	Learner     string                  `json:"learner,omitempty"`    // what was chosen for a blend, and why
 	Candidates  []learner.Candidate     `json:"candidates,omitempty"` // of a blend
-	Targets     []fitTarget             `json:"targets,omitempty"`    // each of several; the above is about the first
+	Targets     []fitted.Target         `json:"targets,omitempty"`    // each of several; the above is about the first
 	Memory      int64                   `json:"memory_forecast"`
 
 	Doubtful []fitted.DoubtfulLabel `json:"doubtful,omitempty"` // labels that should get a second look
 	Warnings []string               `json:"warnings"`
 	Seconds  float64                `json:"seconds"`
 	Version  string                 `json:"version"`
-}
-
-// fitTarget is what fit reports about one of several targets.
-type fitTarget struct {
-	Target      string                  `json:"target"`
-	Labels      int                     `json:"labels"` // rows that have one
-	ValidRMSE   []number                `json:"valid_rmse"`
-	ValidRMSEOf string                  `json:"valid_rmse_of"`
-	PoolRMSE    *conformal.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals   fitted.Intervals        `json:"intervals"`
-	Learner     string                  `json:"learner,omitempty"`
-	Candidates  []learner.Candidate     `json:"candidates,omitempty"`
 }
 
 func newFit() *cobra.Command {
@@ -208,22 +196,28 @@ func (f *fitting) read(ctx context.Context) (err error) {
 }
 
 func (f *fitting) compute(ctx context.Context) (*answer, error) {
-	o := network.Options{Config: f.config, Members: f.members(),
-		Folds: f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))), Columns: &f.rows.Encoder}
-	model, err := train(ctx, learner.Options{Kind: f.learner, Network: o}, f.rows, f.progress)
-	if err != nil {
+	if err := f.checkLabels(); err != nil {
 		return nil, err
 	}
-	model = model.Within(f.rows.Ranges)
-	if err := model.Save(f.out); err != nil {
+	f.progress.sayDevice(ctx, f.learner)
+	fit, err := fitted.Fit(ctx, f.rows, fitted.Options{
+		Choices: fitted.Choices{Learner: f.learner, Network: f.config, Members: f.members()},
+		Folds:   f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))),
+		Epoch:   f.progress.epoch(f.members()), Fitting: f.progress.fitting(),
+	}, 0, f.ids.Name)
+	f.progress.done()
+	if err != nil {
+		return nil, requestError(err)
+	}
+	if err := fit.Model.Save(f.out); err != nil {
 		return nil, err
 	}
 	if f.onnx != "" {
-		if err := onnx.Save(f.onnx, model.Network()); err != nil {
+		if err := onnx.Save(f.onnx, fit.Model.Network()); err != nil {
 			return nil, err
 		}
 	}
-	result := f.result(model)
+	result := f.result(fit)
 	if f.json {
 		return &answer{json: result}, nil
 	}
@@ -241,35 +235,37 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 	}}, nil
 }
 
-// result describes the model.
-func (f *fitting) result(model *learner.Model) *fitResult {
-	rows := f.rows
-	pool, warnings := fitted.PoolRMSE(rows, model)
-	doubtful := fitted.DoubtfulLabels(rows, model, f.ids.Name)
-	warnings = append(warnings, fitted.LeftOutNotes(rows, model, doubtful, f.ids.Name)...)
-	if text := fitted.DoubtfulWarning(doubtful, "nextbatch audit"); text != "" {
-		warnings = append(warnings, text)
+// checkLabels reports labels that no model can be fitted to, and warns of others.
+func (f *fitting) checkLabels() error {
+	if n, fewest := f.rows.Train.Rows, f.learner.Fewest(); n < fewest {
+		return dataError{errorf("%s a label; training needs at least %s", words.Count(n, "row has", "rows have"),
+			words.Count(fewest, "label", "labels"))}
 	}
-	for _, w := range warnings {
-		f.progress.warn(w)
-	}
-	targets := make([]fitTarget, model.Targets())
-	for k := range targets {
-		one := model.Target(k)
-		_, labels := rows.Labelled(k)
-		targets[k] = fitTarget{Target: model.TargetName(k), Labels: len(labels), ValidRMSE: []number{},
-			ValidRMSEOf: fitted.ValidRMSEMeaning(one), PoolRMSE: pool[k],
-			Intervals: fitted.DescribeIntervals(one.Intervals()), Learner: choiceText(one), Candidates: one.Candidates()}
-		for _, v := range one.Provenance().ValidRMSE {
-			targets[k].ValidRMSE = append(targets[k].ValidRMSE, number(v))
+	for _, wrong := range f.rows.CheckLabels() {
+		if wrong.Constant {
+			return dataError{wrong}
 		}
+		f.progress.warn(wrong.Error())
 	}
-	how, first := model.Provenance(), targets[0]
-	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(),
+	return nil
+}
+
+// result describes the model.
+func (f *fitting) result(fit *fitted.Fitted) *fitResult {
+	f.progress.warn(fit.Warnings...)
+	if text := fitted.DoubtfulWarning(fit.Doubtful, "nextbatch audit"); text != "" {
+		f.progress.warn(text)
+	}
+	targets := make([]fitted.Target, fit.Model.Targets())
+	for k := range targets {
+		targets[k] = fit.Describe(k)
+	}
+	how, first := fit.Model.Provenance(), targets[0]
+	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: f.rows.Encoder.Features(),
 		Best: how.Best, Device: how.Device,
 		ValidRMSE: first.ValidRMSE, ValidRMSEOf: first.ValidRMSEOf, PoolRMSE: first.PoolRMSE,
 		Intervals: first.Intervals, Learner: first.Learner, Candidates: first.Candidates, Memory: f.need,
-		Seconds: f.seconds(), Doubtful: doubtful, Warnings: append([]string{}, f.progress.warnings...),
+		Seconds: f.seconds(), Doubtful: fit.Doubtful, Warnings: append([]string{}, f.progress.warnings...),
 		Version: thisBuild().Version}
 	if len(targets) > 1 {
 		r.Targets = targets
@@ -277,20 +273,12 @@ func (f *fitting) result(model *learner.Model) *fitResult {
 	return r
 }
 
-// choiceText says what was chosen for a blend, and why; it is empty for a network alone.
-func choiceText(m *learner.Model) string {
-	if !m.Kind().Blends() {
-		return ""
-	}
-	return m.Choice()
-}
-
 func (f *fitting) print(out io.Writer, r *fitResult) {
 	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"),
 		words.Count(len(r.Inputs), "input", "inputs"))
 	targets := r.Targets
 	if targets == nil {
-		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, ValidRMSEOf: r.ValidRMSEOf, PoolRMSE: r.PoolRMSE,
+		targets = []fitted.Target{{ValidRMSE: r.ValidRMSE, ValidRMSEOf: r.ValidRMSEOf, PoolRMSE: r.PoolRMSE,
 			Intervals: r.Intervals, Learner: r.Learner}}
 	}
 	for _, t := range targets {

@@ -16,7 +16,6 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -382,46 +381,6 @@ func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables,
 	}
 	p.report(rows)
 	return rows, need, nil
-}
-
-// train fits a model to the labelled rows, scaled by them and the candidates,
-// and reports its progress.
-func train(ctx context.Context, o learner.Options, rows *tables.Rows, p *progress) (*learner.Model, error) {
-	if n, fewest := rows.Train.Rows, o.Kind.Fewest(); n < fewest {
-		return nil, dataError{errorf("%s a label; training needs at least %s", words.Count(n, "row has", "rows have"),
-			words.Count(fewest, "label", "labels"))}
-	}
-	for _, wrong := range rows.CheckLabels() {
-		if wrong.Constant {
-			return nil, dataError{wrong}
-		}
-		p.warn(wrong.Error())
-	}
-	p.sayDevice(ctx, o.Kind)
-	o.Network.Progress, o.Network.Targets, o.Shown = p.epoch(o.Network.Members), rows.Targets, p.fitting()
-	model, err := learner.Fit(ctx, fitted.Sample(rows), o)
-	p.done()
-	if model == nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if errors.As(err, new(*network.DeviceError)) {
-			return nil, err
-		}
-		return nil, dataError{err}
-	}
-	if note := model.TrainingNote(); note != "" {
-		p.warn(note)
-	}
-	for k := range model.Targets() {
-		p.warn(model.Target(k).Notes()...)
-	}
-	if err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") { // one for each network
-			p.warn(line)
-		}
-	}
-	return model, nil
 }
 
 // list returns the value of a flag that names rows: names, or @file with one per line.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network/onnx"
-	"github.com/nextbatch/nextbatch/spec"
 )
 
 // foreignFlags determine how to use a network that was trained elsewhere.
@@ -74,7 +73,7 @@ func (s *selecting) readForeign() error {
 	}
 	if s.foreign.tensor != "" {
 		for _, k := range s.request.Spec.BaseKernels() {
-			if k.String() != spec.LastLayer().String() {
+			if k.String() != "ll" {
 				return usagef("--tensor is for the kernel ll, but the method uses %v", k)
 			}
 		}

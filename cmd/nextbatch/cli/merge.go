@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,16 +22,15 @@ import (
 
 // merging is a run of merge.
 type merging struct {
-	columns  columnFlags
-	filled   formatFlags   // of the batch files
-	style    dataset.Style // of the table
-	out      string
-	accept   bool
-	json     bool
-	quiet    bool
-	stdout   io.Writer
-	progress *progress
-	result   mergeResult
+	run
+	columns columnFlags
+	filled  formatFlags   // of the batch files
+	style   dataset.Style // of the table
+	out     string
+	accept  bool
+	json    bool
+	quiet   bool
+	result  mergeResult
 }
 
 // mergeResult is what merge prints as JSON.
@@ -55,8 +53,10 @@ func newMerge() *cobra.Command {
 		Example:    "  nextbatch merge table.csv batch.csv --id name --target y --out table.csv",
 		Args:       cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m.progress, m.stdout = newProgress(cmd.ErrOrStderr(), m.quiet), cmd.OutOrStdout()
-			return m.run(cmd.Context(), args[0], args[1:])
+			m.run = newRun(cmd, m.quiet)
+			return m.perform(cmd.Context(), steps{check: func() error { return m.check(args[0], args[1:]) },
+				memory:  &m.columns.memory,
+				compute: func(ctx context.Context) (*answer, error) { return m.merge(ctx, args[0], args[1:]) }})
 		},
 		Long: `Puts the labels of batch files, which 'nextbatch select --out' wrote and which
 someone has filled in since, into the table that they come from. Rows are matched
@@ -103,57 +103,53 @@ the table, --filled-sep and the like the batch files.`,
 	return c
 }
 
-func (m *merging) run(ctx context.Context, path string, filled []string) error {
-	if err := m.check(path, filled); err != nil {
-		return err
-	}
-	defer m.columns.memory.begin()()
+func (m *merging) merge(ctx context.Context, path string, filled []string) (*answer, error) {
 	m.filled.lod = m.columns.format.lod
 	table, err := m.columns.read(ctx, path, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.style = table.Origin().Style
 	m.progress.reportOrigin(path, table)
 	if m.columns.id != "" {
 		if _, err := table.Column(m.columns.id); err != nil {
-			return dataError{errorf("%s: %w", path, err)}
+			return nil, dataError{errorf("%s: %w", path, err)}
 		}
 	}
 	if file, _ := splitArray(path); isWorkbook(path) && sameFile(file, m.out) {
 		if err := source.CheckRewrite(ctx, file); err != nil {
-			return dataError{err}
+			return nil, dataError{err}
 		}
 	}
 	written, err := m.asWritten(ctx, path, table)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, from := range filled {
 		m.columns.history = m.labelsOf(table)
 		batch, err := m.columns.readBatch(ctx, from, m.filled)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.progress.reportOrigin(from, batch)
 		predicted, err := readForecasts(ctx, from)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		targets := m.targetsIn(batch, table)
 		room, err := m.makeRoom(table, batch, from, targets)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		together, err := m.together(ctx, table, batch, targets)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		table, written = room.With(table.MarkLimits(targets...), targets...), room.With(written, targets...)
 		for _, target := range targets {
 			labels, err := m.fill(table, batch, room, from, target, slices.Concat(targets, together))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			labels = m.look(table, target, labels, predicted[target])
 			table, written = labels.Into(table, target), labels.Into(written, target)
@@ -168,12 +164,12 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		}
 	}
 	if err := m.write(path, written); err != nil {
-		return err
+		return nil, err
 	}
 	for _, target := range m.columns.targets(table.Names()) {
 		m.progress.say("%d of %d rows have a label%s in %s", countLabels(table, target), table.Rows(), m.of(target), m.out)
 	}
-	return m.finish()
+	return m.answer(), nil
 }
 
 // together returns the columns that come back filled in beside the labels: those that are measured together with them,
@@ -260,24 +256,23 @@ func (m *merging) look(table *dataset.Table, target string, labels dataset.Fille
 	return kept
 }
 
-// finish names the labels that wait, and prints the result as JSON.
-func (m *merging) finish() error {
+// answer names the labels that wait, and is the result as JSON.
+func (m *merging) answer() *answer {
 	const most = 5
 	for _, d := range m.result.Waiting[:min(most, len(m.result.Waiting))] {
 		m.progress.warn("a label waits for a second look: " + d.String())
 	}
+	found := &answer{}
 	if m.json {
 		m.result.Out, m.result.Warnings, m.result.Version = m.out,
 			append([]string{}, m.progress.warnings...), thisBuild().Version
 		m.result.Waiting = append([]fitted.DoubtfulLabel{}, m.result.Waiting...)
-		if err := printJSON(m.stdout, m.result); err != nil {
-			return err
-		}
+		found.json = m.result
 	}
 	if n := len(m.result.Waiting); n > 0 {
-		return someError{error: errorf("%s for a second look and did not come into the table; correct what is wrong in the batch file and merge it again, with --accept once the labels are right", words.Count(n, "label waits", "labels wait"))}
+		found.short = someError{error: errorf("%s for a second look and did not come into the table; correct what is wrong in the batch file and merge it again, with --accept once the labels are right", words.Count(n, "label waits", "labels wait"))}
 	}
-	return nil
+	return found
 }
 
 // targetsIn returns the target columns that a batch file has: of several, some may be left

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
@@ -266,7 +267,7 @@ func (p *progress) fitting() func(learner string, fold, folds int) {
 // chosen says what was chosen for each target of a blend, and why.
 func (p *progress) chosen(m *learner.Model) {
 	for k := range m.Targets() {
-		text := choiceText(m.Target(k))
+		text := fitted.Choice(m.Target(k))
 		if m.Targets() > 1 {
 			text = m.TargetName(k) + ": " + text
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"io"
 	"net"
 	"net/url"
@@ -18,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/storetest"

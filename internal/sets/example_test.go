@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
 func ExampleLoad() {
