@@ -224,8 +224,8 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 }
 
 // explained is what reasons are made from.
-func (b *Batch) explained() explain.Batch {
-	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}
+func (b *Batch) explained() explain.Basis {
+	return explain.Basis{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}
 }
 
 // WithFeatures returns the problem with the user's own features, in float64, for the

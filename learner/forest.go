@@ -99,7 +99,7 @@ func (t *Task) forTrees() (trees.Data, *folding) {
 	f := newFolding(t.Columns, t.Scaling)
 	d := trees.Data{Inputs: f.rows(t.Rows.Scaled), Labels: t.Labels.Data}
 	for _, c := range f.columns {
-		d.Columns = append(d.Columns, trees.Column{Levels: c.levels()})
+		d.Columns = append(d.Columns, trees.Input{Levels: c.levels()})
 	}
 	return d, f
 }

@@ -36,8 +36,8 @@ const (
 	glances    = 64 // that cost as much as a choice
 )
 
-// cell is the rows that have the same value and the same group.
-type cell struct {
+// valueGroup holds the rows that have the same value and the same group.
+type valueGroup struct {
 	value, group int
 	rows         []int32 // candidates, the cheapest first
 	left         int     // how many of them are not in the batch
@@ -50,7 +50,7 @@ type runAhead struct {
 	each    bool  // only groups that the batch has rows of count
 	values  []int // as the constraints name them
 	valueOf []int // of each row
-	cells   []cell
+	cells   []valueGroup
 	cellOf  []int32 // of each candidate; -1 otherwise
 	place   []int32 // of each candidate in its cell
 	byValue [][]int // cells
@@ -118,7 +118,7 @@ func (a *runAhead) sortRows() {
 		if !known {
 			i = len(a.cells)
 			at[key] = i
-			a.cells = append(a.cells, cell{value: v, group: key[1]})
+			a.cells = append(a.cells, valueGroup{value: v, group: key[1]})
 			a.byValue[v] = append(a.byValue[v], i)
 			a.counting[key[1]] = true
 		}
@@ -185,7 +185,7 @@ func (a *runAhead) settleAll() {
 }
 
 // settle lowers the end of a cell.
-func (a *runAhead) settle(one *cell) {
+func (a *runAhead) settle(one *valueGroup) {
 	may := func(k int) bool { return a.possible(int(one.rows[k])) }
 	for one.end > 0 && a.limits.selected[one.rows[one.end-1]] {
 		one.end--
@@ -279,7 +279,7 @@ func (a *runAhead) total() float64 {
 }
 
 // cheapest adds the costs of the n cheapest rows of a cell that are not in the batch, and returns the last.
-func (a *runAhead) cheapest(sum *Costs, one *cell, n int) (last float64) {
+func (a *runAhead) cheapest(sum *Costs, one *valueGroup, n int) (last float64) {
 	cost := a.limits.constraints.Cost
 	if cost == nil {
 		return 0

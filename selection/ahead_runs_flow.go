@@ -17,7 +17,7 @@ func (s *runSearch) flow(values []int, bounds []bound) []int {
 	}
 	total := 0
 	for _, v := range values {
-		f.values = append(f.values, node{value: v, left: s.take[v]})
+		f.values = append(f.values, flowNode{value: v, left: s.take[v]})
 		total += s.take[v]
 		for _, i := range s.ahead.byValue[v] {
 			price := s.ahead.pricesOf(&s.ahead.cells[i], s.take[v])
@@ -41,13 +41,13 @@ func (s *runSearch) flow(values []int, bounds []bound) []int {
 	return f.rows
 }
 
-type node struct {
+type flowNode struct {
 	value, left int
 }
 
 type flow struct {
 	search *runSearch
-	values []node
+	values []flowNode
 	bounds []bound
 	prices map[int][]float64 // of the cells of the values
 	rows   []int             // of each cell

@@ -329,7 +329,7 @@ func (s *runSearch) oneValue(values []int, bounds []bound) []int {
 }
 
 // pricesOf returns the costs of the 0, 1, … cheapest rows of a cell, at most most.
-func (a *runAhead) pricesOf(one *cell, most int) []float64 {
+func (a *runAhead) pricesOf(one *valueGroup, most int) []float64 {
 	list, cost := []float64{0}, a.limits.constraints.Cost
 	var sum Costs
 	for _, row := range one.rows {

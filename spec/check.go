@@ -13,14 +13,14 @@ type chain struct {
 	conditioned  string // the transform that conditioned on the training rows
 	noCovariance string // the transform after which the kernel is no longer a covariance
 	ensembled    bool
-	place        place
+	place        position
 }
 
-// place is where a chain is: all of a spec, a term of a sum, or after the sum.
-type place int
+// position is where a chain is: all of a spec, a term of a sum, or after the sum.
+type position int
 
 const (
-	alone place = iota
+	alone position = iota
 	inTerm
 	afterSum
 )
@@ -216,7 +216,8 @@ func (s Spec) checkChain(text string, where layout) *Error {
 // checkKernel returns the chain of the base kernel.
 func (s Spec) checkKernel(text string, where layout) (chain, *Error) {
 	if s.Kernel == (Kernel{}) {
-		return chain{}, wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)",
+		return chain{}, wrong(text, extent{where.method.to, where.method.to},
+			"a kernel is missing, as in %s:grad>sketch(512)",
 			head(s.Method, s.Mode))
 	}
 	return newChain(s.Kernel, alone, text, where.kernel)
@@ -254,7 +255,7 @@ func (s Spec) checkTerms(text string, where layout) (sum chain, err *Error) {
 }
 
 // newChain returns the chain of a base kernel that may not exist.
-func newChain(k Kernel, at place, text string, where span) (chain, *Error) {
+func newChain(k Kernel, at position, text string, where extent) (chain, *Error) {
 	info := k.Info()
 	if info.Name == "" {
 		return chain{}, wrong(text, where, "there is no kernel %q", k.Name)
@@ -266,7 +267,7 @@ func newChain(k Kernel, at place, text string, where span) (chain, *Error) {
 }
 
 // through returns the chain after transformations.
-func (c chain) through(transforms []Transform, text string, where []span) (chain, *Error) {
+func (c chain) through(transforms []Transform, text string, where []extent) (chain, *Error) {
 	for i, t := range transforms {
 		var why string
 		if c, why = c.afterChecked(t); why != "" {

@@ -41,15 +41,15 @@ func (e *Error) Caret() string {
 // column is the number of characters before the offset.
 func (e *Error) column() int { return utf8.RuneCountInString(e.Text[:e.Offset]) }
 
-// span is a part of a spec's text: bytes from to to-1.
-type span struct{ from, to int }
+// extent is a part of a spec's text: bytes from to to-1.
+type extent struct{ from, to int }
 
-func wrong(text string, at span, format string, args ...any) *Error {
+func wrong(text string, at extent, format string, args ...any) *Error {
 	return &Error{Text: text, Offset: at.from, Length: at.to - at.from, Reason: fmt.Sprintf(format, args...)}
 }
 
 // unknown reports a name that is not among the known ones.
-func unknown(text string, at span, what string, known []string) *Error {
+func unknown(text string, at extent, what string, known []string) *Error {
 	name := text[at.from:at.to]
 	err := wrong(text, at, "%s %q is unknown", what, name)
 	err.Suggest = nearest(name, known)

@@ -31,7 +31,7 @@ const longestText = 4096
 func tooLong(text string) *Error {
 	const shown = 60
 	start := strings.ToValidUTF8(text[:shown], "")
-	return wrong(start+"…", span{len(start), len(start)}, "the text goes on for %d bytes, and a spec has at most %d",
+	return wrong(start+"…", extent{len(start), len(start)}, "the text goes on for %d bytes, and a spec has at most %d",
 		len(text), longestText)
 }
 
@@ -93,7 +93,7 @@ func (p *parser) parse() {
 }
 
 // head reads a preset, or a method with its mode.
-func (p *parser) head(name span) {
+func (p *parser) head(name extent) {
 	p.where.method = name
 	written := p.text[name.from:name.to]
 	if preset, ok := presetNamed(written); ok && p.peek() != ':' {
@@ -115,14 +115,14 @@ func (p *parser) chain() {
 	inside := p.take('(')
 	terms, where := p.sum()
 	if p.err == nil && inside && !p.take(')') {
-		p.fail(wrong(p.text, span{from, from + 1}, "the parenthesis is not closed"))
+		p.fail(wrong(p.text, extent{from, from + 1}, "the parenthesis is not closed"))
 	}
 	if p.err != nil {
 		return
 	}
-	if all := (span{from, p.at}); len(terms) > 1 {
+	if all := (extent{from, p.at}); len(terms) > 1 {
 		p.spec.Terms, p.where.terms, p.where.kernel = terms, where, all
-	} else if inside || where[0].weight != (span{}) {
+	} else if inside || where[0].weight != (extent{}) {
 		p.fail(wrong(p.text, all, "parentheses and weights are for sums of kernels, as in grad+0.5*matern"))
 	} else {
 		p.spec.Kernel, p.where.chainLayout = terms[0].Kernel, where[0]
@@ -150,9 +150,9 @@ func (p *parser) term() (t Term, where chainLayout) {
 		const syntax = "0.5*grad"
 		from := p.at
 		t.Weight = weight.canonical(p.number(false, syntax))
-		where.weight = span{from, p.at}
+		where.weight = extent{from, p.at}
 		if p.err == nil && !p.take('*') {
-			p.fail(wrong(p.text, span{p.at, p.at}, "a * is missing between the weight and its kernel: %s", syntax))
+			p.fail(wrong(p.text, extent{p.at, p.at}, "a * is missing between the weight and its kernel: %s", syntax))
 		}
 	}
 	t.Kernel, where.kernel = p.kernel()
@@ -160,7 +160,7 @@ func (p *parser) term() (t Term, where chainLayout) {
 	return t, where
 }
 
-func (p *parser) kernel() (Kernel, span) {
+func (p *parser) kernel() (Kernel, extent) {
 	name := p.name("a kernel")
 	if p.err != nil {
 		return Kernel{}, name
@@ -171,10 +171,10 @@ func (p *parser) kernel() (Kernel, span) {
 		return Kernel{}, name
 	}
 	k := Kernel{Name: info.Name, Number: p.argument(name, info.Parameter)}
-	return k, span{name.from, p.at}
+	return k, extent{name.from, p.at}
 }
 
-func (p *parser) transforms() (list []Transform, where []span) {
+func (p *parser) transforms() (list []Transform, where []extent) {
 	for p.err == nil && p.take('>') {
 		name := p.name("a transform")
 		if p.err != nil {
@@ -186,7 +186,7 @@ func (p *parser) transforms() (list []Transform, where []span) {
 			break
 		}
 		list = append(list, Transform{Name: info.Name, Number: p.argument(name, info.Parameter)})
-		where = append(where, span{name.from, p.at})
+		where = append(where, extent{name.from, p.at})
 	}
 	return list, where
 }
@@ -204,24 +204,24 @@ func (p *parser) options() {
 		case "compat":
 			p.once(name, &p.where.compat)
 			p.spec.Compat = true
-			p.where.compat = span{from, p.at}
+			p.where.compat = extent{from, p.at}
 		case "sigma2":
 			p.once(name, &p.where.sigma2)
 			p.sigma2(name)
-			p.where.sigma2 = span{from, p.at}
+			p.where.sigma2 = extent{from, p.at}
 		default:
 			p.fail(unknown(p.text, name, "option", []string{"compat", "sigma2"}))
 		}
 	}
 }
 
-func (p *parser) once(name span, seen *span) {
-	if *seen != (span{}) {
+func (p *parser) once(name extent, seen *extent) {
+	if *seen != (extent{}) {
 		p.fail(wrong(p.text, name, "this option is given twice"))
 	}
 }
 
-func (p *parser) sigma2(name span) {
+func (p *parser) sigma2(name extent) {
 	variance := Parameter{Name: "variance"}
 	p.spec.Sigma2 = Parameter{Default: DefaultSigma2}.canonical(p.argument(name, variance))
 }
@@ -229,14 +229,14 @@ func (p *parser) sigma2(name span) {
 // argument reads a number in parentheses; it returns zero if there is none, or
 // if it is the default. An explicit zero is rejected, because zero stands for
 // the default.
-func (p *parser) argument(name span, want Parameter) float64 {
+func (p *parser) argument(name extent, want Parameter) float64 {
 	open, syntax := p.at, want.syntax(p.text[name.from:name.to])
 	given := p.peek() == '('
 	switch {
 	case !given && want.Name != "" && !want.Optional:
-		p.fail(wrong(p.text, span{name.to, name.to}, "a number is missing: %s", syntax))
+		p.fail(wrong(p.text, extent{name.to, name.to}, "a number is missing: %s", syntax))
 	case given && want.Name == "":
-		p.fail(wrong(p.text, span{p.at, p.at + 1}, "%s takes no number", syntax))
+		p.fail(wrong(p.text, extent{p.at, p.at + 1}, "%s takes no number", syntax))
 	}
 	if !given || p.err != nil {
 		return 0
@@ -244,7 +244,7 @@ func (p *parser) argument(name span, want Parameter) float64 {
 	p.at++
 	v := p.number(want.Whole, syntax)
 	if p.err == nil && !p.take(')') {
-		p.fail(wrong(p.text, span{open, open + 1}, "the parenthesis is not closed"))
+		p.fail(wrong(p.text, extent{open, open + 1}, "the parenthesis is not closed"))
 	}
 	return want.canonical(v)
 }
@@ -255,7 +255,7 @@ func (p *parser) number(whole bool, syntax string) float64 {
 	for p.at < len(p.text) && strings.IndexByte("0123456789.eE+-", p.text[p.at]) >= 0 {
 		p.at++
 	}
-	at := span{from, p.at}
+	at := extent{from, p.at}
 	v, err := strconv.ParseFloat(p.text[from:p.at], 64)
 	switch {
 	case from == p.at:
@@ -271,23 +271,23 @@ func (p *parser) number(whole bool, syntax string) float64 {
 }
 
 // methodName reads the name of a method. People may write k-means++ for one.
-func (p *parser) methodName() span {
+func (p *parser) methodName() extent {
 	return p.nameOf("a method", func(c byte) bool { return inName(c) || c == '+' })
 }
 
 // name reads letters, digits and the punctuation that names may contain.
-func (p *parser) name(what string) span { return p.nameOf(what, inName) }
+func (p *parser) name(what string) extent { return p.nameOf(what, inName) }
 
-func (p *parser) nameOf(what string, has func(c byte) bool) span {
+func (p *parser) nameOf(what string, has func(c byte) bool) extent {
 	p.skip()
 	from := p.at
 	for p.at < len(p.text) && has(p.text[p.at]) {
 		p.at++
 	}
 	if from == p.at {
-		p.fail(wrong(p.text, span{from, from}, "%s is missing", what))
+		p.fail(wrong(p.text, extent{from, from}, "%s is missing", what))
 	}
-	return span{from, p.at}
+	return extent{from, p.at}
 }
 
 func inName(c byte) bool {
@@ -320,7 +320,7 @@ func (p *parser) skip() {
 
 func (p *parser) unexpected() {
 	r, size := utf8.DecodeRuneInString(p.text[p.at:])
-	at := span{p.at, p.at + size}
+	at := extent{p.at, p.at + size}
 	err := wrong(p.text, at, "%q is not expected here", p.text[at.from:at.to])
 	if r == '→' {
 		err.Suggest = ">"

@@ -64,7 +64,7 @@ func presetNames() (names []string) {
 }
 
 // presetLayout maps every part of a preset to the preset's name.
-func presetLayout(name span, transforms int) layout {
+func presetLayout(name extent, transforms int) layout {
 	return layout{method: name, chainLayout: chainLayout{kernel: name,
-		transforms: slices.Repeat([]span{name}, transforms)}}
+		transforms: slices.Repeat([]extent{name}, transforms)}}
 }

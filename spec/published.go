@@ -12,11 +12,11 @@ const publishedPrefix = "NN_"
 
 // readPublished reads the id at a place in a text. Underscores separate its
 // parts; a transform's number follows its name after a hyphen.
-func readPublished(text string, id span) (s Spec, where layout, err *Error) {
+func readPublished(text string, id extent) (s Spec, where layout, err *Error) {
 	s.Compat, where.compat = true, id
 	at := id.from + len(publishedPrefix)
 	for i, part := range strings.Split(text[at:id.to], "_") {
-		here := span{at, at + len(part)}
+		here := extent{at, at + len(part)}
 		switch i {
 		case 0:
 			where.method = here
@@ -37,7 +37,7 @@ func readPublished(text string, id span) (s Spec, where layout, err *Error) {
 	return s, where, nil
 }
 
-func publishedHead(text string, at span) (Method, Mode, *Error) {
+func publishedHead(text string, at extent) (Method, Mode, *Error) {
 	part := text[at.from:at.to]
 	base, mode := cutMode(part)
 	for _, m := range Methods() {
@@ -48,7 +48,7 @@ func publishedHead(text string, at span) (Method, Mode, *Error) {
 	return "", NoMode, wrong(text, at, "%q is not a method of a published id, such as fw-p or lcmd-tp", part)
 }
 
-func publishedKernel(text string, at span) (Kernel, *Error) {
+func publishedKernel(text string, at extent) (Kernel, *Error) {
 	var known []string
 	for _, k := range Kernels() {
 		if k.published {
@@ -62,7 +62,7 @@ func publishedKernel(text string, at span) (Kernel, *Error) {
 	return Kernel{Name: name}, nil
 }
 
-func publishedTransform(text string, at span) (Transform, *Error) {
+func publishedTransform(text string, at extent) (Transform, *Error) {
 	part := text[at.from:at.to]
 	name, n := part, 0
 	if cut := strings.LastIndexByte(part, '-'); cut >= 0 {
@@ -180,7 +180,7 @@ func readAll(ids []string) []Spec {
 	specs := make([]Spec, len(ids))
 	for i, id := range ids {
 		text := publishedPrefix + id
-		s, _, err := readPublished(text, span{0, len(text)})
+		s, _, err := readPublished(text, extent{0, len(text)})
 		if err != nil {
 			panic(err) // the lists above are constant
 		}

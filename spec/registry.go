@@ -11,22 +11,22 @@ import (
 // asks here. The two are kept apart, because a type that mentions how a method is
 // constructed makes every package that reads it compile the engine again.
 
-// entry is a MethodInfo, a KernelInfo or a TransformInfo.
-type entry interface {
+// registered is a MethodInfo, a KernelInfo or a TransformInfo.
+type registered interface {
 	name() string
 	fault() string // what is wrong with the entry, or ""
 }
 
 // registry holds entries in the order of their registration. It is safe for
 // concurrent use.
-type registry[E entry] struct {
+type registry[E registered] struct {
 	kind  string
 	mutex sync.RWMutex
 	list  []E
 	place map[string]int
 }
 
-func newRegistry[E entry](kind string, list ...E) *registry[E] {
+func newRegistry[E registered](kind string, list ...E) *registry[E] {
 	r := &registry[E]{kind: kind, place: map[string]int{}}
 	for _, e := range list {
 		r.add(e)

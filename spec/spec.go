@@ -307,19 +307,19 @@ func (s Spec) MarshalText() ([]byte, error) {
 
 // layout records where each part of a spec is in its text.
 type layout struct {
-	method, compat, sigma2 span
+	method, compat, sigma2 extent
 	chainLayout
 	terms []chainLayout // of a sum; kernel is then the whole sum
 }
 
 // chainLayout records where a kernel and its transformations are.
 type chainLayout struct {
-	weight, kernel span
-	transforms     []span
+	weight, kernel extent
+	transforms     []extent
 }
 
 // allTransforms are in the order of Spec.AllTransforms.
-func (l layout) allTransforms() (list []span) {
+func (l layout) allTransforms() (list []extent) {
 	for _, term := range l.terms {
 		list = append(list, term.transforms...)
 	}
@@ -352,13 +352,13 @@ func (s Spec) print() (string, layout) {
 // printer writes a spec part by part.
 type printer struct{ strings.Builder }
 
-func (p *printer) put(part string) span {
+func (p *printer) put(part string) extent {
 	from := p.Len()
 	p.WriteString(part)
-	return span{from, p.Len()}
+	return extent{from, p.Len()}
 }
 
-func (p *printer) transforms(list []Transform) (where []span) {
+func (p *printer) transforms(list []Transform) (where []extent) {
 	for _, t := range list {
 		p.put(">")
 		where = append(where, p.put(t.canonical().String()))
@@ -367,7 +367,7 @@ func (p *printer) transforms(list []Transform) (where []span) {
 }
 
 // sum writes the terms of a sum, in parentheses if transformations follow.
-func (p *printer) sum(terms []Term, followed bool) (all span, where []chainLayout) {
+func (p *printer) sum(terms []Term, followed bool) (all extent, where []chainLayout) {
 	all.from = p.Len()
 	if followed {
 		p.put("(")

@@ -123,8 +123,8 @@ const (
 	blockBytes    = 2 << 30
 )
 
-// run is a program in progress.
-type run struct {
+// execution is a program in progress.
+type execution struct {
 	*queue
 	program *kernel.Program
 	values  []pointer
@@ -136,7 +136,8 @@ type run struct {
 // copied to it.
 func compute[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T],
 	to *features[T]) error {
-	r := &run{queue: c.newQueue(), program: p, values: make([]pointer, len(p.Values)), by: make([]pointer, len(p.Steps))}
+	r := &execution{queue: c.newQueue(), program: p, values: make([]pointer, len(p.Values)), by: make([]pointer,
+		len(p.Steps))}
 	defer r.close()
 	if err := r.sendConstants(); err != nil {
 		return err
@@ -168,7 +169,7 @@ func compute[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, ro
 
 // place allocates memory for the values of a block, and a second time for the inputs,
 // all at once, because allocations take long. It returns the number of rows of a block.
-func (r *run) place(rows int) (block int, inputs [2]pointer) {
+func (r *execution) place(rows int) (block int, inputs [2]pointer) {
 	perRow := bytesOf(r.program.Values[0])
 	for _, v := range r.program.Values {
 		perRow += bytesOf(v)
@@ -191,7 +192,7 @@ func bytesOf(v kernel.ValueShape) int {
 }
 
 // sendConstants copies the constants of all steps to the card.
-func (r *run) sendConstants() error {
+func (r *execution) sendConstants() error {
 	for i, s := range r.program.Steps {
 		switch s := s.(type) {
 		case kernel.Multiply:
@@ -217,7 +218,7 @@ func (r *run) sendConstants() error {
 var activations = []string{"relu", "silu", "tanh", "gelu", "selu", "elu", "leaky-relu", "softplus", "sigmoid"}
 
 // step launches a step; by is its constant.
-func (r *run) step(s kernel.Step, by pointer) {
+func (r *execution) step(s kernel.Step, by pointer) {
 	switch s := s.(type) {
 	case kernel.Multiply:
 		r.multiply(s, by)
@@ -252,7 +253,7 @@ func (r *run) step(s kernel.Step, by pointer) {
 	}
 }
 
-func (r *run) multiply(s kernel.Multiply, by pointer) {
+func (r *execution) multiply(s kernel.Multiply, by pointer) {
 	from, to, times := r.value(s.From), r.value(s.To), pointer(0)
 	if s.Times != kernel.None {
 		times = r.values[s.Times]
@@ -277,7 +278,7 @@ func flag(set bool) int32 {
 }
 
 // columns is a grid with a thread for each column of each row of the block.
-func (r *run) columns(width int) grid {
+func (r *execution) columns(width int) grid {
 	return grid{x: (width + 255) / 256, y: r.rows, threads: 256}
 }
 
@@ -288,7 +289,7 @@ type located struct {
 	kind      string
 }
 
-func (r *run) value(v kernel.Value) located {
+func (r *execution) value(v kernel.Value) located {
 	shape := r.program.Values[v]
 	l := located{at: r.values[v], width: shape.Width, ld: padded(shape.Width), kind: "f32"}
 	if shape.Double {

@@ -141,10 +141,10 @@ type Study struct {
 	Labels   []int    // of each round
 	Gaps     []Gap    // missing runs
 
-	runs map[cell]map[int][]Round // by split
+	runs map[methodOnSet]map[int][]Round // by split
 }
 
-type cell struct{ method, set string }
+type methodOnSet struct{ method, set string }
 
 // Gap lists the splits that a method has not finished on a data set.
 type Gap struct {
@@ -159,7 +159,7 @@ type Gap struct {
 func NewStudies(results Results, planned []Run) (studies []*Study) {
 	groups, texts := map[Setting]*studyBuilder{}, map[Run]string{}
 	var order []*studyBuilder
-	locate := func(r Run) (*studyBuilder, cell) {
+	locate := func(r Run) (*studyBuilder, methodOnSet) {
 		if _, known := texts[r]; !known {
 			texts[r] = methodText(r)
 		}
@@ -168,7 +168,7 @@ func NewStudies(results Results, planned []Run) (studies []*Study) {
 			groups[setting] = newStudyBuilder(setting)
 			order = append(order, groups[setting])
 		}
-		return groups[setting], cell{texts[r], r.DataSet}
+		return groups[setting], methodOnSet{texts[r], r.DataSet}
 	}
 	for _, r := range results {
 		s, at := locate(r.Run)
@@ -199,7 +199,7 @@ func methodText(r Run) string {
 // Runs counts the complete runs of a method on data sets.
 func (s *Study) Runs(method string, sets ...string) (n int) {
 	for _, set := range sets {
-		n += len(s.runs[cell{method, set}])
+		n += len(s.runs[methodOnSet{method, set}])
 	}
 	return n
 }
@@ -208,7 +208,7 @@ func (s *Study) Runs(method string, sets ...string) (n int) {
 func (s *Study) Targets(set string) (names []string) {
 	for _, method := range s.Methods {
 		for _, split := range s.Splits {
-			for _, r := range s.runs[cell{method, set}][split] {
+			for _, r := range s.runs[methodOnSet{method, set}][split] {
 				for _, t := range r.Targets {
 					names = append(names, t.Target)
 				}
@@ -254,7 +254,7 @@ type Mean struct {
 // is NaN if one of them has no runs.
 func (s *Study) Mean(of Statistic, method string, sets ...string) Mean {
 	return meanOfSets(sets, func(set string) (values []float64) {
-		runs := s.runs[cell{method, set}]
+		runs := s.runs[methodOnSet{method, set}]
 		for _, split := range s.Splits {
 			if rounds := runs[split]; rounds != nil {
 				values = append(values, of(rounds))
@@ -269,7 +269,7 @@ func (s *Study) Mean(of Statistic, method string, sets ...string) Mean {
 // difference is more informative than two means.
 func (s *Study) Difference(of Statistic, method, other string, sets ...string) Mean {
 	return meanOfSets(sets, func(set string) (values []float64) {
-		a, b := s.runs[cell{method, set}], s.runs[cell{other, set}]
+		a, b := s.runs[methodOnSet{method, set}], s.runs[methodOnSet{other, set}]
 		for _, split := range s.Splits {
 			if a[split] != nil && b[split] != nil {
 				values = append(values, of(a[split])-of(b[split]))

@@ -14,21 +14,21 @@ import (
 // it has runs.
 type studyBuilder struct {
 	*Study
-	planned map[cell]map[int]bool // by split
-	methods map[string]int        // positions in Methods
+	planned map[methodOnSet]map[int]bool // by split
+	methods map[string]int               // positions in Methods
 	sets    map[string]bool
 	splits  map[int]bool
 }
 
 func newStudyBuilder(setting Setting) *studyBuilder {
 	return &studyBuilder{
-		Study:   &Study{Setting: setting, runs: map[cell]map[int][]Round{}},
-		planned: map[cell]map[int]bool{}, methods: map[string]int{}, sets: map[string]bool{}, splits: map[int]bool{},
+		Study:   &Study{Setting: setting, runs: map[methodOnSet]map[int][]Round{}},
+		planned: map[methodOnSet]map[int]bool{}, methods: map[string]int{}, sets: map[string]bool{}, splits: map[int]bool{},
 	}
 }
 
 // enter registers the method, data set and split of a run.
-func (b *studyBuilder) enter(at cell, split int) {
+func (b *studyBuilder) enter(at methodOnSet, split int) {
 	if _, known := b.methods[at.method]; !known {
 		b.methods[at.method] = len(b.Methods)
 		b.Methods = append(b.Methods, at.method)
@@ -66,23 +66,23 @@ func (b *studyBuilder) finish(all bool) *Study {
 
 // cells lists what can have runs or gaps, by method and data set: with all, every
 // combination, and otherwise those that were entered.
-func (b *studyBuilder) cells(all bool) (cells []cell) {
+func (b *studyBuilder) cells(all bool) (cells []methodOnSet) {
 	if all {
 		for _, method := range b.Methods {
 			for _, set := range b.DataSets {
-				cells = append(cells, cell{method, set})
+				cells = append(cells, methodOnSet{method, set})
 			}
 		}
 		return cells
 	}
-	return slices.SortedFunc(maps.Keys(b.runs), func(x, y cell) int {
+	return slices.SortedFunc(maps.Keys(b.runs), func(x, y methodOnSet) int {
 		return cmp.Or(b.methods[x.method]-b.methods[y.method], cmp.Compare(x.set, y.set))
 	})
 }
 
 // dropIncomplete drops the incomplete runs of a method on a data set, and returns
 // the planned ones that are missing.
-func (b *studyBuilder) dropIncomplete(at cell, all bool) Gap {
+func (b *studyBuilder) dropIncomplete(at methodOnSet, all bool) Gap {
 	gap := Gap{Method: at.method, DataSet: at.set}
 	splits := b.Splits
 	if !all {

@@ -11,12 +11,12 @@ import (
 func (s *Study) OnCommonSplits(methods ...string) *Study {
 	t := *s
 	t.Methods = slices.Clone(methods)
-	t.runs = map[cell]map[int][]Round{}
+	t.runs = map[methodOnSet]map[int][]Round{}
 	kept := map[int]bool{}
 	for _, set := range s.DataSets {
 		among, splits := s.inCommon(methods, set)
 		for _, method := range among {
-			at := cell{method, set}
+			at := methodOnSet{method, set}
 			t.runs[at] = map[int][]Round{}
 			for _, split := range splits {
 				t.runs[at][split] = s.runs[at][split]
@@ -32,7 +32,7 @@ func (s *Study) OnCommonSplits(methods ...string) *Study {
 // data set. A data set without runs there is left unchanged.
 func (s *Study) OnSplitsOf(other *Study) *Study {
 	t := *s
-	t.runs = map[cell]map[int][]Round{}
+	t.runs = map[methodOnSet]map[int][]Round{}
 	kept, theirs := map[int]bool{}, other.splitsBySet()
 	for at, runs := range s.runs {
 		t.runs[at] = map[int][]Round{}
@@ -64,7 +64,7 @@ func (s *Study) splitsBySet() map[string]map[int]bool {
 // inCommon returns the methods that have common splits on a data set, and these
 // splits.
 func (s *Study) inCommon(methods []string, set string) (among []string, splits []int) {
-	runs := func(method string) map[int][]Round { return s.runs[cell{method, set}] }
+	runs := func(method string) map[int][]Round { return s.runs[methodOnSet{method, set}] }
 	for _, m := range methods {
 		if len(runs(m)) > 0 {
 			among = append(among, m)

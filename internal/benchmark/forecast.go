@@ -20,13 +20,13 @@ type Forecast struct {
 	members  map[string]int // networks that a spec needs
 	works    map[workKey]float64
 
-	overhead [3]map[overheadKey]*mean
+	overhead [3]map[overheadKey]*perRound
 	learnt   int      // rounds
 	latest   []Timing // of these, in the order in which they ended
 }
 
-// mean is the number of operations per round.
-type mean struct{ operations, rounds float64 }
+// perRound is the number of operations per round.
+type perRound struct{ operations, rounds float64 }
 
 // overheadKey is what rounds have in common; an empty field matches everything.
 type overheadKey struct{ set, spec string }
@@ -41,7 +41,7 @@ func NewForecast(s Settings, jobs int, runs []Run, done map[Run]int) *Forecast {
 	f := &Forecast{settings: s.WithDefaults(), jobs: max(1, jobs), runs: slices.Clone(runs), done: map[Run]int{},
 		members: map[string]int{}, works: map[workKey]float64{}}
 	for i := range f.overhead {
-		f.overhead[i] = map[overheadKey]*mean{}
+		f.overhead[i] = map[overheadKey]*perRound{}
 	}
 	f.Update(done)
 	return f
@@ -80,7 +80,7 @@ func (f *Forecast) addOverhead(r Run, work, training, elapsed float64, rounds in
 	for i, key := range overheadKeys(r) {
 		m := f.overhead[i][key]
 		if m == nil {
-			m = &mean{}
+			m = &perRound{}
 			f.overhead[i][key] = m
 		}
 		m.operations += work * max(0, elapsed-training) / training

@@ -7,11 +7,11 @@ import "sync"
 // the next run often needs it again.
 type shared[K comparable, V any] struct {
 	mu      sync.Mutex
-	entries map[K]*entry[V]
+	entries map[K]*sharedValue[V]
 	last    K // the key that was released last
 }
 
-type entry[V any] struct {
+type sharedValue[V any] struct {
 	users int
 	once  sync.Once
 	value V
@@ -23,11 +23,11 @@ type entry[V any] struct {
 func (s *shared[K, V]) get(key K, make func() (V, error)) (V, error) {
 	s.mu.Lock()
 	if s.entries == nil {
-		s.entries = map[K]*entry[V]{}
+		s.entries = map[K]*sharedValue[V]{}
 	}
 	e := s.entries[key]
 	if e == nil {
-		e = &entry[V]{}
+		e = &sharedValue[V]{}
 		s.entries[key] = e
 	}
 	e.users++

@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Batch is what the reasons of picks are made from: parts of a nextbatch.Batch.
-type Batch struct {
+// Basis is what the reasons of picks are made from: parts of a nextbatch.Batch.
+type Basis struct {
 	Method    spec.Method
 	Picks     []selection.Pick
 	Fallbacks []selection.Fallback
@@ -23,7 +23,7 @@ type Batch struct {
 }
 
 // Reason explains in one line why pick i is in the batch, with the user's names of rows.
-func (b Batch) Reason(i int, name func(set selection.Set, row int) string) string {
+func (b Basis) Reason(i int, name func(set selection.Set, row int) string) string {
 	p := b.Picks[i]
 	var parts []string
 	switch p.Why {
@@ -55,7 +55,7 @@ func (b Batch) Reason(i int, name func(set selection.Set, row int) string) strin
 	return strings.Join(parts, "; ")
 }
 
-func (b Batch) named(name func(selection.Set, int) string, set selection.Set, row int) string {
+func (b Basis) named(name func(selection.Set, int) string, set selection.Set, row int) string {
 	if b.Unnamed && set == selection.TrainSet {
 		return "the nearest labelled row"
 	}
@@ -66,7 +66,7 @@ func (b Batch) named(name func(selection.Set, int) string, set selection.Set, ro
 
 // far puts a distance into words: in units of the typical one or, without labelled rows,
 // of the median distance of a pick from its centre.
-func (b Batch) far(distance float64) string {
+func (b Basis) far(distance float64) string {
 	if b.Typical > 0 {
 		return b.times(distance/b.Typical) + "the typical distance"
 	}
@@ -84,7 +84,7 @@ func (b Batch) far(distance float64) string {
 }
 
 // times puts a ratio before what it is a multiple of.
-func (b Batch) times(ratio float64) string {
+func (b Basis) times(ratio float64) string {
 	if text := words.Brief(ratio); text != "1" {
 		return words.Marked(text, b.Decimal) + " times "
 	}
@@ -92,7 +92,7 @@ func (b Batch) times(ratio float64) string {
 }
 
 // fallback returns why a row was drawn at random in a step.
-func (b Batch) fallback(step int) string {
+func (b Basis) fallback(step int) string {
 	reason := "the method found no row"
 	for _, f := range b.Fallbacks {
 		if f.Step <= step {

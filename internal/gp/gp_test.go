@@ -105,7 +105,7 @@ func plainPosterior(m *Model, rows matrix.Dense[float64], labels []float64, weig
 	labelMean, deviation := meanAndDeviation(labels)
 	centres := make([]float64, rows.Cols)
 	for j := range centres {
-		centres[j] = columnOf(rows, j).mean
+		centres[j] = spreadOf(rows, j).mean
 	}
 	covariance := func(a, b []float64) float64 {
 		squared, linear := 0.0, 0.0

@@ -50,7 +50,7 @@ func unitsOf(data Data) *units {
 		}
 	}
 	for j, alone := range single {
-		if c := columnOf(data.Inputs, j); alone && c.least < c.most {
+		if c := spreadOf(data.Inputs, j); alone && c.least < c.most {
 			unit := c.deviation
 			if data.Units != nil {
 				unit = data.Units[j]
@@ -72,7 +72,7 @@ func unitsOf(data Data) *units {
 func (u *units) addGroup(rows matrix.Dense[float64], group []int) {
 	variance := 0.0
 	for _, j := range group {
-		if c := columnOf(rows, j); c.least < c.most {
+		if c := spreadOf(rows, j); c.least < c.most {
 			variance += square(c.deviation / (c.most - c.least))
 		}
 	}
@@ -80,7 +80,7 @@ func (u *units) addGroup(rows matrix.Dense[float64], group []int) {
 		return
 	}
 	for _, j := range group {
-		if c := columnOf(rows, j); c.least < c.most {
+		if c := spreadOf(rows, j); c.least < c.most {
 			u.add(j, c.mean, (c.most-c.least)*math.Sqrt(variance))
 		}
 	}
@@ -104,12 +104,12 @@ func (u *units) apply(rows matrix.Dense[float64]) matrix.Dense[float64] {
 	return dst
 }
 
-// column is what the units need to know of a column.
-type column struct{ mean, deviation, least, most float64 }
+// spread is what the units need to know of a column.
+type spread struct{ mean, deviation, least, most float64 }
 
-func columnOf(rows matrix.Dense[float64], j int) column {
+func spreadOf(rows matrix.Dense[float64], j int) spread {
 	values := make([]float64, rows.Rows)
-	c := column{least: math.Inf(1), most: math.Inf(-1)}
+	c := spread{least: math.Inf(1), most: math.Inf(-1)}
 	for i := range values {
 		values[i] = rows.At(i, j)
 		c.least, c.most = min(c.least, values[i]), max(c.most, values[i])

@@ -26,19 +26,19 @@ const (
 	shortest                    = 1.0 // the least of these distances: a factor of e
 )
 
-// kind is how labels are compared.
-type kind int
+// comparison is how labels are compared.
+type comparison int
 
 const (
-	linear   kind = iota
-	positive      // by the logarithm
-	negative      // by the logarithm of the size
-	around        // by magnitude above and below zero, and near zero as they are
+	linear   comparison = iota
+	positive            // by the logarithm
+	negative            // by the logarithm of the size
+	around              // by magnitude above and below zero, and near zero as they are
 )
 
 // scale is one on which labels are compared.
 type scale struct {
-	kind kind
+	kind comparison
 	unit float64 // of around: a size that counts as near zero
 	told int     // labels that tell how far they spread: those that are not zero
 

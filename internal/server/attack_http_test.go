@@ -513,18 +513,18 @@ func TestStoresThatFail(t *testing.T) {
 		}
 	}
 	some := &job{changed: make(chan struct{})}
-	_, err := v.server.patiently(t.Context(), some, func(context.Context, *job) (outcome, error) {
-		return outcome{}, *secrets(&campaign.StoreError{})
+	_, err := v.server.patiently(t.Context(), some, func(context.Context, *job) (jobResult, error) {
+		return jobResult{}, *secrets(&campaign.StoreError{})
 	})
 	if text := toClients(err); leaks(text) {
 		t.Errorf("the problem of a job says %s", text)
 	}
 	tries := 0
-	left, err := v.server.patiently(t.Context(), some, func(context.Context, *job) (outcome, error) {
+	left, err := v.server.patiently(t.Context(), some, func(context.Context, *job) (jobResult, error) {
 		if tries++; tries == 1 {
-			return outcome{}, *secrets(&campaign.StoreError{Away: true})
+			return jobResult{}, *secrets(&campaign.StoreError{Away: true})
 		}
-		return outcome{ask: 5}, nil
+		return jobResult{ask: 5}, nil
 	})
 	if left.ask != 5 || err != nil || tries != 2 {
 		t.Errorf("after %d tries: %+v %v", tries, left, err)

@@ -213,12 +213,12 @@ func idle(t *testing.T) (js *jobs, start func(person, campaign string) (*job, ch
 		id++
 		j, err := js.start(order{Job: wire.Job{ID: fmt.Sprint(id), Person: person, Campaign: name, Kind: "predict"}},
 			func(*job) (bool, error) { return false, nil }, func() error { return nil },
-			func(ctx context.Context, _ *job) (outcome, error) {
+			func(ctx context.Context, _ *job) (jobResult, error) {
 				select {
 				case <-ctx.Done():
-					return outcome{}, ctx.Err()
+					return jobResult{}, ctx.Err()
 				case err := <-ends:
-					return outcome{}, err
+					return jobResult{}, err
 				}
 			})
 		if err != nil {
@@ -324,10 +324,10 @@ func TestShutdownCancelsNothing(t *testing.T) {
 	js := newJobs(1, nil, nil)
 	began := make(chan struct{})
 	j, err := js.start(order{}, func(*job) (bool, error) { return false, nil }, func() error { return nil },
-		func(ctx context.Context, _ *job) (outcome, error) {
+		func(ctx context.Context, _ *job) (jobResult, error) {
 			close(began)
 			<-ctx.Done()
-			return outcome{}, ctx.Err()
+			return jobResult{}, ctx.Err()
 		})
 	if err != nil {
 		t.Fatal(err)

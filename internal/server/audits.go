@@ -36,15 +36,15 @@ func (s *Server) makeAudit(ctx context.Context, in *Named) (*output[wire.Job], e
 }
 
 // runAudit audits the labels and keeps what it finds.
-func (s *Server) runAudit(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
+func (s *Server) runAudit(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (jobResult, error) {
 	made, err := wire.AuditOf(ctx, c, a, j.progress)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.audits[c.Name()] = made
-	return outcome{}, nil
+	return jobResult{}, nil
 }
 
 func (s *Server) getAudit(ctx context.Context, in *Named) (*output[LastAudit], error) {

@@ -16,8 +16,8 @@ const (
 
 // patiently repeats the work of a job whenever the store becomes unreachable meanwhile. That is
 // safe, because an ask has a request id, and other jobs change nothing.
-func (s *Server) patiently(ctx context.Context, j *job, work func(context.Context, *job) (outcome,
-	error)) (outcome, error) {
+func (s *Server) patiently(ctx context.Context, j *job, work func(context.Context, *job) (jobResult,
+	error)) (jobResult, error) {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		left, err := work(ctx, j)
 		if err != nil && ctx.Err() == nil {
@@ -29,7 +29,7 @@ func (s *Server) patiently(ctx context.Context, j *job, work func(context.Contex
 		j.progress(wire.Progress{Stage: "waiting"})
 		select {
 		case <-ctx.Done():
-			return outcome{}, ctx.Err()
+			return jobResult{}, ctx.Err()
 		case <-time.After(wait):
 		}
 	}

@@ -64,7 +64,7 @@ func TestLimitsOutliveClocks(t *testing.T) {
 	if wait := b.take("ada", now.Add(1000*time.Hour)); wait != 0 {
 		t.Errorf("hours later one waits %v", wait)
 	}
-	if level := b.level("ada", now.Add(1001*time.Hour)); level > b.burst {
+	if level := b.left["ada"].TokensAt(now.Add(1001 * time.Hour)); level > float64(b.burst) {
 		t.Errorf("%v drops were saved", level)
 	}
 }

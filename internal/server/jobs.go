@@ -34,13 +34,13 @@ type job struct {
 	cancel  context.CancelFunc
 	stopped bool // somebody has cancelled it
 	over    bool // it no longer computes
-	outcome outcome
+	outcome jobResult
 }
 
-// outcome is what a job leaves behind.
-type outcome struct {
-	ask       int64      // number of the ask that it made
-	predicted *predicted // of a job that predicts, until there are too many
+// jobResult is what a job leaves behind.
+type jobResult struct {
+	ask       int64             // number of the ask that it made
+	predicted *predictionResult // of a job that predicts, until there are too many
 }
 
 // jobs holds the jobs that wait or compute, and the last ones that ended.
@@ -86,7 +86,7 @@ var (
 // start does work in the background, when its turn comes, unless the same job is already
 // waiting or running. Before that, it records the job.
 func (js *jobs) start(o order, same func(*job) (bool, error), write func() error,
-	work func(context.Context, *job) (outcome, error)) (*job, error) {
+	work func(context.Context, *job) (jobResult, error)) (*job, error) {
 	js.begins.Lock()
 	defer js.begins.Unlock()
 	if j, err := js.same(same); j != nil || err != nil {
@@ -104,7 +104,7 @@ func (js *jobs) start(o order, same func(*job) (bool, error), write func() error
 	js.change(func() { js.list = append(js.list, j) })
 	js.wait.Go(func() {
 		defer cancel()
-		var left outcome
+		var left jobResult
 		var err error
 		select {
 		case <-ctx.Done():
@@ -362,7 +362,7 @@ func (j *job) progress(p wire.Progress) { j.update(func() { j.public.Progress = 
 
 // end records how a job has ended. One that the end of the process interrupts is still running as far as
 // clients are concerned: the next start resumes it.
-func (j *job) end(ctx context.Context, left outcome, err error) {
+func (j *job) end(ctx context.Context, left jobResult, err error) {
 	j.update(func() {
 		if j.over = true; err != nil && ctx.Err() != nil && !j.stopped {
 			return

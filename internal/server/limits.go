@@ -10,27 +10,23 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// buckets limits how often something may happen to each of many keys: a bucket holds
-// burst drops and gains rate drops per second, and each event takes one.
+// buckets limits how often something may happen to each of many keys.
 type buckets struct {
-	rate, burst float64
+	rate  rate.Limit
+	burst int
 
 	mu   sync.Mutex
-	left map[string]bucket
-}
-
-// bucket is how much is left at a time.
-type bucket struct {
-	drops float64
-	at    time.Time
+	left map[string]*rate.Limiter
 }
 
 // manyBuckets is the number from which on full buckets, which carry no information, are dropped.
 const manyBuckets = 10000
 
-// take takes a drop. Without one, it returns how long to wait for it.
+// take takes a drop from the bucket of a key. Without one, it returns how long to wait for it.
 func (b *buckets) take(key string, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,33 +34,21 @@ func (b *buckets) take(key string, now time.Time) (wait time.Duration) {
 		b.sweep(now)
 	}
 	if b.left == nil {
-		b.left = map[string]bucket{}
+		b.left = map[string]*rate.Limiter{}
 	}
-	drops := b.level(key, now)
-	if drops < 1 {
-		return time.Duration(math.Ceil((1-drops)/b.rate)) * time.Second
+	if b.left[key] == nil {
+		b.left[key] = rate.NewLimiter(b.rate, b.burst)
 	}
-	b.left[key] = bucket{drops - 1, now}
-	return 0
-}
-
-// level returns how many drops a bucket has.
-func (b *buckets) level(key string, now time.Time) float64 {
-	one, there := b.left[key]
-	if !there {
-		return b.burst
+	if b.left[key].AllowN(now, 1) {
+		return 0
 	}
-	return min(b.burst, one.drops+max(0, now.Sub(one.at).Seconds())*b.rate)
+	return time.Duration(math.Ceil((1-b.left[key].TokensAt(now))/float64(b.rate))) * time.Second
 }
 
 // sweep drops full buckets, and all of them if that does not help, so that strangers cannot
 // fill the memory.
 func (b *buckets) sweep(now time.Time) {
-	for key := range b.left {
-		if b.level(key, now) >= b.burst {
-			delete(b.left, key)
-		}
-	}
+	maps.DeleteFunc(b.left, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= float64(b.burst) })
 	if len(b.left) >= manyBuckets {
 		clear(b.left)
 	}

@@ -155,16 +155,16 @@ func (s *Server) same(ctx context.Context, o order) (func(*job) (bool, error), e
 }
 
 // work does the work of a job, and keeps its record up to date.
-func (s *Server) work(ctx context.Context, j *job) (outcome, error) {
+func (s *Server) work(ctx context.Context, j *job) (jobResult, error) {
 	o := j.order
 	o.Attempts++
 	switch there, err := s.options.Tokens.updateJob(context.WithoutCancel(ctx), o); {
 	case err != nil:
 		s.logJob("a job that has failed is still written down", o, s.options.Tokens.dropJob(context.Background(), o.ID))
-		return outcome{}, err
+		return jobResult{}, err
 	case !there: // it is being cancelled
 		j.stop()
-		return outcome{}, context.Canceled
+		return jobResult{}, context.Canceled
 	}
 	left, err := s.patiently(ctx, j, s.guarded)
 	if err != nil && s.jobs.begin.Err() != nil { // the process ends in good order
@@ -183,28 +183,28 @@ func (s *Server) logJob(what string, o order, err error) {
 }
 
 // guarded runs a job and turns a panic into its failure.
-func (s *Server) guarded(ctx context.Context, j *job) (left outcome, err error) {
+func (s *Server) guarded(ctx context.Context, j *job) (left jobResult, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.options.Log.Error("a job panicked", "job", j.order.ID, "kind", j.order.Kind, "campaign", j.order.Campaign, "fault",
 				fault, "stack", string(debug.Stack()))
-			left, err = outcome{}, errFault
+			left, err = jobResult{}, errFault
 		}
 	}()
 	c, err := s.campaign(ctx, j.order.Campaign)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	state, err := c.State(ctx)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	j.update(func() { j.event = state.Seq })
-	run, known := map[string]func(context.Context, *job, *campaign.Campaign, campaign.Ask) (outcome, error){
+	run, known := map[string]func(context.Context, *job, *campaign.Campaign, campaign.Ask) (jobResult, error){
 		"ask": s.runAsk, "predict": s.runPredict, "map": s.runMap, "gain": s.runGain, "audit": s.runAudit,
 	}[j.order.Kind]
 	if !known {
-		return outcome{}, fmt.Errorf("there is no kind of job %q", j.order.Kind)
+		return jobResult{}, fmt.Errorf("there is no kind of job %q", j.order.Kind)
 	}
 	return run(ctx, j, c, s.watched(ctx, j))
 }
@@ -275,36 +275,36 @@ func (s *Server) resume() {
 }
 
 // runAsk picks a batch.
-func (s *Server) runAsk(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
+func (s *Server) runAsk(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (jobResult, error) {
 	a.Kept = &s.kept
 	batch, err := c.Ask(ctx, campaign.By{Person: j.order.Person, Request: j.order.Request}, a)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
-	return outcome{ask: batch.Ask}, nil
+	return jobResult{ask: batch.Ask}, nil
 }
 
-// predicted is the result of a job that predicts.
-type predicted struct {
+// predictionResult is the result of a job that predicts.
+type predictionResult struct {
 	*campaign.Predicted
 	targets []string
 	bytes   int64
 }
 
 // runPredict predicts the labels of the open rows.
-func (s *Server) runPredict(ctx context.Context, _ *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
+func (s *Server) runPredict(ctx context.Context, _ *job, c *campaign.Campaign, a campaign.Ask) (jobResult, error) {
 	p, err := c.Predict(ctx, a)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	state, err := c.State(ctx)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	const row, target = 56, 40 // bytes: the lists' own, and a value with its limits
 	size := int64(len(p.Rows)) * int64(row+target*len(state.Created.Targets))
 	for _, ref := range p.Rows {
 		size += int64(len(ref.ID))
 	}
-	return outcome{predicted: &predicted{p, state.Created.Targets, size}}, nil
+	return jobResult{predicted: &predictionResult{p, state.Created.Targets, size}}, nil
 }

@@ -75,10 +75,10 @@ func (s *Server) makeMap(ctx context.Context, in *Named) (*output[wire.Job], err
 }
 
 // runMap makes a map and keeps it.
-func (s *Server) runMap(ctx context.Context, _ *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
+func (s *Server) runMap(ctx context.Context, _ *job, c *campaign.Campaign, a campaign.Ask) (jobResult, error) {
 	m, err := c.Map(ctx, a, mostMapped)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Server) runMap(ctx context.Context, _ *job, c *campaign.Campaign, a cam
 		s.mapOrder = s.mapOrder[1:]
 	}
 	s.maps[c.Name()] = m
-	return outcome{}, nil
+	return jobResult{}, nil
 }
 
 func (s *Server) getMap(ctx context.Context, in *Named) (*output[LastMap], error) {

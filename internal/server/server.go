@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/time/rate"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
@@ -107,7 +108,7 @@ func New(o Options) *Server {
 		maps:      map[string]*campaign.Map{}, audits: map[string]*wire.Audit{}, planning: make(chan struct{}, 2),
 		uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst},
-		requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
+		requests: buckets{rate: rate.Limit(o.Rate), burst: 2 * o.Rate},
 		lists:    cache{most: listBytes}, results: cache{most: resultBytes},
 		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, readers: counts{most: eachBodies},
 		memory:      budget{most: o.MaxMemory},

@@ -32,10 +32,10 @@ func (s *Server) measureGain(ctx context.Context, in *Named) (*output[wire.Job],
 }
 
 // runGain fits models to random rows; the campaign keeps what it finds.
-func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
+func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (jobResult, error) {
 	state, err := c.State(ctx)
 	if err != nil {
-		return outcome{}, err
+		return jobResult{}, err
 	}
 	done, networks := 0, estimate.GainNetworks*len(state.Created.Targets)
 	a.Epoch = func(e network.Epoch) {
@@ -46,7 +46,7 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 		a.Epoch, a.Fitting = nil, nil
 		a.Compared = func(n int) { j.progress(wire.Progress{Stage: "comparing", Done: n, Of: networks}) }
 	}
-	return outcome{}, c.MeasureGain(ctx, a)
+	return jobResult{}, c.MeasureGain(ctx, a)
 }
 
 func (s *Server) standing(ctx context.Context, in *struct {

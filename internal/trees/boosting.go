@@ -129,7 +129,7 @@ func newBooster(team *linalg.Team, d Data, c BoostingConfig, seed uint64) (*boos
 	}
 	b := &booster{config: c, seed: seed, model: &Model{scale: t.scale, encoder: t.encoder}}
 	b.grower = &grower{team: team, config: c, weights: t.weights, residuals: make([]float64, n),
-		spare: make([]int32, n), ordered: make([]cell, n)}
+		spare: make([]int32, n), ordered: make([]binSums, n)}
 	for i, y := range t.labels {
 		b.grower.residuals[i] = t.weights[i] * y
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Column describes one column of the inputs. The zero value is a numeric column.
-type Column struct {
+// Input describes one column of the inputs. The zero value is a numeric column.
+type Input struct {
 	// Levels is the number of levels of a categorical column, whose values are the
 	// codes 0 to Levels-1; 0 means that the column is numeric.
 	Levels int
@@ -18,7 +18,7 @@ type Column struct {
 // Data is a table with labels to learn from.
 type Data struct {
 	Inputs  matrix.Dense[float32] // NaN means that a value is missing
-	Columns []Column              // one for each column of Inputs; nil means that all are numeric
+	Columns []Input               // one for each column of Inputs; nil means that all are numeric
 	Labels  []float64
 	// Weights are how much each row counts relative to the others; nil means that all
 	// count equally. A row with weight 0 is ignored.

@@ -7,19 +7,19 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// kind is what a feature takes from its column.
-type kind uint8
+// reading is what a feature takes from its column.
+type reading uint8
 
 const (
-	number    kind = iota // the value itself
-	indicator             // 1 for one level, 0 for the others
-	statistic             // the mean label of the level
+	number    reading = iota // the value itself
+	indicator                // 1 for one level, 0 for the others
+	statistic                // the mean label of the level
 	kinds
 )
 
 // feature is what trees split on: one number per row, made from one column.
 type feature struct {
-	kind   kind
+	kind   reading
 	column int32
 	level  int32     // of an indicator
 	means  []float32 // of a statistic: by level
@@ -27,7 +27,7 @@ type feature struct {
 
 // encoder turns the columns of a row into features. Trees store features by number.
 type encoder struct {
-	columns  []Column
+	columns  []Input
 	features []feature
 	plain    bool // features and columns are the same
 }
@@ -42,9 +42,9 @@ const (
 )
 
 // newEncoder chooses the features. Labels are standardised: their mean is 0.
-func newEncoder(inputs matrix.Dense[float32], columns []Column, labels, weights []float64) *encoder {
+func newEncoder(inputs matrix.Dense[float32], columns []Input, labels, weights []float64) *encoder {
 	if columns == nil {
-		columns = make([]Column, inputs.Cols)
+		columns = make([]Input, inputs.Cols)
 	}
 	e := &encoder{columns: columns}
 	for j, c := range columns {

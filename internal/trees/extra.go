@@ -71,7 +71,7 @@ type extra struct {
 	rows   []int32 // those of a node side by side
 	spare  []int32
 	values []float32 // of one feature and the rows of the present node
-	sums   []cell    // weighted labels and weights of these rows
+	sums   []binSums // weighted labels and weights of these rows
 	// varying holds the features; those that are constant in the present node come last.
 	varying []int32
 	tree    []node
@@ -81,7 +81,7 @@ type extra struct {
 func growExtra(t *training, c ExtraConfig, stream *rng.Stream) []node {
 	n := len(t.labels)
 	x := &extra{config: c, stream: stream, features: t.ordered(stream), labels: t.labels, weights: t.weights,
-		rows: make([]int32, n), spare: make([]int32, n), values: make([]float32, n), sums: make([]cell, n)}
+		rows: make([]int32, n), spare: make([]int32, n), values: make([]float32, n), sums: make([]binSums, n)}
 	for i := range x.rows {
 		x.rows[i] = int32(i)
 	}
@@ -124,12 +124,12 @@ func (x *extra) grow(rows []int32, features int) {
 }
 
 // gather adds up the rows of a node and reports whether all have the same label.
-func (x *extra) gather(rows []int32) (all cell, pure bool) {
+func (x *extra) gather(rows []int32) (all binSums, pure bool) {
 	pure = true
 	first := x.labels[rows[0]]
 	for k, r := range rows {
 		y, w := x.labels[r], x.weights[r]
-		x.sums[k] = cell{w * y, w}
+		x.sums[k] = binSums{w * y, w}
 		all.residual += w * y
 		all.weight += w
 		pure = pure && y == first
@@ -156,7 +156,7 @@ func (d draw) node() node {
 
 // search draws a threshold for each feature and returns the best of these splits. It
 // also returns the number of features that vary.
-func (x *extra) search(rows []int32, all cell, features int) (best draw, varying int) {
+func (x *extra) search(rows []int32, all binSums, features int) (best draw, varying int) {
 	for k := 0; k < features; {
 		f := x.varying[k]
 		low, high, missing := x.read(f, rows)
@@ -203,7 +203,7 @@ func (x *extra) read(f int32, rows []int32) (low, high float32, missing int) {
 
 // try replaces the best split if another one is better, with missing values on the better
 // side. If the node has none, they go where most rows go.
-func (x *extra) try(best *draw, d draw, n, missing int, all cell) {
+func (x *extra) try(best *draw, d draw, n, missing int, all binSums) {
 	left, gap := x.below(d.threshold, n, missing)
 	if missing == 0 {
 		d.missingLeft = 2*left.weight >= all.weight
@@ -211,12 +211,12 @@ func (x *extra) try(best *draw, d draw, n, missing int, all cell) {
 	x.judge(best, d, left, all)
 	if missing > 0 && d.threshold < largest {
 		d.missingLeft = true
-		x.judge(best, d, cell{left.residual + gap.residual, left.weight + gap.weight}, all)
+		x.judge(best, d, binSums{left.residual + gap.residual, left.weight + gap.weight}, all)
 	}
 }
 
-func (x *extra) judge(best *draw, d draw, left, all cell) {
-	right := cell{all.residual - left.residual, all.weight - left.weight}
+func (x *extra) judge(best *draw, d draw, left, all binSums) {
+	right := binSums{all.residual - left.residual, all.weight - left.weight}
 	if left.weight < x.config.MinLeaf || right.weight < x.config.MinLeaf {
 		return
 	}
@@ -227,7 +227,7 @@ func (x *extra) judge(best *draw, d draw, left, all cell) {
 }
 
 // below adds up the rows with values up to the threshold, and those without a value.
-func (x *extra) below(threshold float32, n, missing int) (left, gap cell) {
+func (x *extra) below(threshold float32, n, missing int) (left, gap binSums) {
 	values, sums := x.values[:n], x.sums[:n]
 	for k, v := range values {
 		// A branch would be taken at random: the mask is all ones for values up to

@@ -56,7 +56,7 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 // rejects whatever MarshalBinary cannot have written, so a model that was loaded never
 // panics or loops.
 func (m *Model) UnmarshalBinary(data []byte) error {
-	r := &reader{rest: data}
+	r := &modelReader{rest: data}
 	if string(r.take(len(magic))) != magic {
 		return errors.New("trees: this is not a saved model of trees")
 	}
@@ -76,20 +76,20 @@ func (m *Model) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// reader takes numbers off the front of some bytes. After the first error, which it keeps,
+// modelReader takes numbers off the front of some bytes. After the first error, which it keeps,
 // it returns zeros.
-type reader struct {
+type modelReader struct {
 	rest []byte
 	err  error
 }
 
-func (r *reader) require(ok bool, complaint string) {
+func (r *modelReader) require(ok bool, complaint string) {
 	if r.err == nil && !ok {
 		r.err = errors.New(complaint)
 	}
 }
 
-func (r *reader) take(n int) []byte {
+func (r *modelReader) take(n int) []byte {
 	r.require(len(r.rest) >= n, "it ends too early")
 	if r.err != nil {
 		return make([]byte, n)
@@ -99,15 +99,15 @@ func (r *reader) take(n int) []byte {
 	return taken
 }
 
-func (r *reader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
+func (r *modelReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 
-func (r *reader) float32() float32 {
+func (r *modelReader) float32() float32 {
 	v := math.Float32frombits(r.uint32())
 	r.require(!math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0), "a number is not finite")
 	return v
 }
 
-func (r *reader) float64() float64 {
+func (r *modelReader) float64() float64 {
 	v := math.Float64frombits(binary.LittleEndian.Uint64(r.take(8)))
 	r.require(!math.IsNaN(v) && !math.IsInf(v, 0), "a number is not finite")
 	return v
@@ -115,7 +115,7 @@ func (r *reader) float64() float64 {
 
 // count reads the length of a list whose entries take at least size bytes each, so that a
 // false length cannot ask for much memory.
-func (r *reader) count(size int) int {
+func (r *modelReader) count(size int) int {
 	n := int(r.uint32())
 	r.require(n <= len(r.rest)/size, "a list is longer than the bytes that follow")
 	if r.err != nil {
@@ -124,8 +124,8 @@ func (r *reader) count(size int) int {
 	return n
 }
 
-func (r *reader) columns(e *encoder) {
-	e.columns = make([]Column, r.count(4))
+func (r *modelReader) columns(e *encoder) {
+	e.columns = make([]Input, r.count(4))
 	r.require(len(e.columns) > 0, "it has no columns")
 	for j := range e.columns {
 		levels := r.uint32()
@@ -134,7 +134,7 @@ func (r *reader) columns(e *encoder) {
 	}
 }
 
-func (r *reader) features(e *encoder) {
+func (r *modelReader) features(e *encoder) {
 	e.features = make([]feature, r.count(9))
 	for j := range e.features {
 		e.features[j] = r.feature(e.columns)
@@ -142,8 +142,8 @@ func (r *reader) features(e *encoder) {
 	e.plain = e.isPlain()
 }
 
-func (r *reader) feature(columns []Column) feature {
-	f := feature{kind: kind(r.take(1)[0])}
+func (r *modelReader) feature(columns []Input) feature {
+	f := feature{kind: reading(r.take(1)[0])}
 	column, level := r.uint32(), r.uint32()
 	r.require(f.kind < kinds && column < uint32(len(columns)), "a feature is of an unknown kind or column")
 	if r.err != nil {
@@ -168,7 +168,7 @@ func (r *reader) feature(columns []Column) feature {
 	return f
 }
 
-func (r *reader) trees(m *Model) {
+func (r *modelReader) trees(m *Model) {
 	m.roots = make([]int, r.count(4))
 	sum := 0
 	for t := range m.roots {

@@ -6,15 +6,15 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 )
 
-// cell holds the sums over the rows of a leaf whose feature lies in one bin: of the
+// binSums are the sums over the rows of a leaf whose feature lies in one bin: of the
 // weighted residuals and of the weights.
-type cell struct{ residual, weight float64 }
+type binSums struct{ residual, weight float64 }
 
 // branch is a node of a tree that grows: a leaf as long as it has no children.
 type branch struct {
 	from, to    int // its rows
-	sum         cell
-	histogram   []cell
+	sum         binSums
+	histogram   []binSums
 	best        split
 	left, right *branch
 }
@@ -41,8 +41,8 @@ type grower struct {
 
 	rows    []int32 // of the present tree, those of a leaf side by side
 	spare   []int32
-	ordered []cell   // residuals and weights of one leaf, in the order of its rows
-	free    [][]cell // histograms that may be reused
+	ordered []binSums   // residuals and weights of one leaf, in the order of its rows
+	free    [][]binSums // histograms that may be reused
 }
 
 // smallestGain is the smallest gain of a split. The labels have variance 1, so this is
@@ -93,7 +93,7 @@ func widest(leaves []*branch) int {
 func (g *grower) divide(b *branch, further bool) {
 	middle, left := g.partition(b)
 	b.left = &branch{from: b.from, to: middle, sum: left}
-	b.right = &branch{from: middle, to: b.to, sum: cell{b.sum.residual - left.residual, b.sum.weight - left.weight}}
+	b.right = &branch{from: middle, to: b.to, sum: binSums{b.sum.residual - left.residual, b.sum.weight - left.weight}}
 	if !further {
 		g.release(b)
 		return
@@ -118,7 +118,7 @@ func (g *grower) divisible(b *branch) bool { return b.sum.weight >= 2*g.config.M
 
 // partition moves the rows that go left to the front, both sides in their old order. It
 // returns where the right side starts, and the sums of the left side.
-func (g *grower) partition(b *branch) (middle int, left cell) {
+func (g *grower) partition(b *branch) (middle int, left binSums) {
 	codes, last, missing := g.codes[b.best.feature], uint8(b.best.bin), b.best.missingLeft
 	rows, right := g.rows[b.from:b.to], g.spare[:0]
 	k := 0
@@ -149,7 +149,7 @@ func (g *grower) fill(b *branch) {
 	rows := g.rows[b.from:b.to]
 	ordered := g.ordered[:len(rows)]
 	for k, r := range rows {
-		ordered[k] = cell{g.residuals[r], g.weights[r]}
+		ordered[k] = binSums{g.residuals[r], g.weights[r]}
 	}
 	one := func(_, from, to int) {
 		for _, f := range g.features[from:to] {
@@ -163,7 +163,7 @@ func (g *grower) fill(b *branch) {
 	g.team.OverPieces(len(g.features), 1, one)
 }
 
-func count(h []cell, codes []uint8, rows []int32, ordered []cell) {
+func count(h []binSums, codes []uint8, rows []int32, ordered []binSums) {
 	clear(h)
 	ordered = ordered[:len(rows)]
 	for k, r := range rows {
@@ -173,7 +173,7 @@ func count(h []cell, codes []uint8, rows []int32, ordered []cell) {
 	}
 }
 
-func (g *grower) subtract(from, what []cell) {
+func (g *grower) subtract(from, what []binSums) {
 	for _, f := range g.features {
 		a, b := g.binsOf(from, f), g.binsOf(what, f)
 		for i := range a {
@@ -202,24 +202,24 @@ func (g *grower) search(b *branch) {
 // search is the state of one search over the splits of a leaf.
 type search struct {
 	l2, least  float64
-	all        cell
+	all        binSums
 	floor, top float64 // scores without a split, and of the best one
 	best       split
 }
 
 // score is what a leaf with these sums subtracts from the squared error.
-func (s *search) score(c cell) float64 { return c.residual * c.residual / (c.weight + s.l2) }
+func (s *search) score(c binSums) float64 { return c.residual * c.residual / (c.weight + s.l2) }
 
 // over tries all splits between the bins of a feature, with missing values on the right
 // and, if there are any, on the left.
-func (s *search) over(feature int, h []cell) {
-	s.sweep(feature, h, cell{}, false)
+func (s *search) over(feature int, h []binSums) {
+	s.sweep(feature, h, binSums{}, false)
 	if h[0].weight > 0 {
 		s.sweep(feature, h, h[0], true)
 	}
 }
 
-func (s *search) sweep(feature int, h []cell, left cell, missingLeft bool) {
+func (s *search) sweep(feature int, h []binSums, left binSums, missingLeft bool) {
 	// Where missing values go right, the split between all others and them counts, too.
 	end := len(h)
 	if missingLeft || h[0].weight <= 0 {
@@ -231,7 +231,7 @@ func (s *search) sweep(feature int, h []cell, left cell, missingLeft bool) {
 		if left.weight < s.least {
 			continue
 		}
-		right := cell{s.all.residual - left.residual, s.all.weight - left.weight}
+		right := binSums{s.all.residual - left.residual, s.all.weight - left.weight}
 		if right.weight < s.least {
 			return
 		}
@@ -242,18 +242,18 @@ func (s *search) sweep(feature int, h []cell, left cell, missingLeft bool) {
 	}
 }
 
-func (g *grower) binsOf(histogram []cell, feature int) []cell {
+func (g *grower) binsOf(histogram []binSums, feature int) []binSums {
 	return histogram[g.offsets[feature]:g.offsets[feature+1]]
 }
 
 // histogram returns memory for a histogram, with any content.
-func (g *grower) histogram() []cell {
+func (g *grower) histogram() []binSums {
 	if n := len(g.free); n > 0 {
 		h := g.free[n-1]
 		g.free = g.free[:n-1]
 		return h
 	}
-	return make([]cell, g.offsets[len(g.offsets)-1])
+	return make([]binSums, g.offsets[len(g.offsets)-1])
 }
 
 func (g *grower) release(b *branch) {

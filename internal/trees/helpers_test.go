@@ -15,7 +15,7 @@ var nan = float32(math.NaN())
 // levels, many levels) and, for every tenth value on average, nothing.
 func simulated(rows int, seed uint64) Data {
 	s := rng.New(seed, "test")
-	d := Data{Inputs: matrix.New[float32](rows, 6), Columns: make([]Column, 6), Labels: make([]float64, rows)}
+	d := Data{Inputs: matrix.New[float32](rows, 6), Columns: make([]Input, 6), Labels: make([]float64, rows)}
 	d.Columns[4].Levels, d.Columns[5].Levels = 4, 40
 	for i := range rows {
 		x := d.Inputs.Row(i)

@@ -67,7 +67,7 @@ func (m *Model) Sizes() []int {
 }
 
 // Columns returns the description of the inputs.
-func (m *Model) Columns() []Column { return m.encoder.columns }
+func (m *Model) Columns() []Input { return m.encoder.columns }
 
 func (m *Model) tree(t int) []node {
 	if t+1 < len(m.roots) {

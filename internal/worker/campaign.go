@@ -18,18 +18,18 @@ import (
 // Requests about campaigns have the verbs of package campaign. Their bodies and answers are those of
 // package wire, as the service's are. A store is open during a request only: the worker keeps nothing.
 
-// place names a campaign in a store, and who changes it.
-type place struct {
+// address names a campaign in a store, and who changes it.
+type address struct {
 	Store   string `json:"store"` // a path, or the address of a database
 	Name    string `json:"name"`  // empty for the only campaign of the store
 	Person  string `json:"person"`
 	Request string `json:"request"` // a repeated request changes nothing
 }
 
-func (p place) by() campaign.By { return campaign.By{Person: p.Person, Request: p.Request} }
+func (p address) by() campaign.By { return campaign.By{Person: p.Person, Request: p.Request} }
 
 // about reads the body of a request about a campaign, opens the campaign, and closes its store afterwards.
-func about[B interface{ at() place }](c *call, do func(body B, c *campaign.Campaign) (any,
+func about[B interface{ at() address }](c *call, do func(body B, c *campaign.Campaign) (any,
 	error)) (answer any, err error) {
 	var body B
 	if err := c.read(&body); err != nil {
@@ -70,7 +70,7 @@ func onlyCampaign(ctx context.Context, store campaign.Store) (string, error) {
 	return names[0], nil
 }
 
-func (p place) at() place { return p }
+func (p address) at() address { return p }
 
 // status is the status of a campaign.
 type status struct {
@@ -98,7 +98,7 @@ func remarksOn(t table, read *dataset.Table) []string {
 
 // newBody creates a campaign with the rows of a table.
 type newBody struct {
-	place
+	address
 	Table    table             `json:"table"`
 	Censored string            `json:"censored"`
 	ID       string            `json:"id"`
@@ -199,7 +199,7 @@ func (c *call) rowsFor(t table, opts source.Options, censored string) (_ *datase
 
 func (c *call) campaignStatus() (any, error) {
 	type request struct {
-		place
+		address
 		Stop *string `json:"stop"` // a rule, empty for the default; null for counts and settings alone
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
@@ -216,7 +216,7 @@ func changedOf(c campaign.Changed, err error) (any, error) { return wire.Changed
 
 func (c *call) campaignSettings() (any, error) {
 	type request struct {
-		place
+		address
 		Settings campaign.Settings `json:"settings"` // all of them
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
@@ -229,7 +229,7 @@ func (c *call) campaignSettings() (any, error) {
 
 func (c *call) campaignAdd() (any, error) {
 	type request struct {
-		place
+		address
 		Table    table  `json:"table"`
 		Censored string `json:"censored"`
 	}
@@ -253,7 +253,7 @@ func (c *call) campaignAdd() (any, error) {
 
 func (c *call) campaignTell() (any, error) {
 	type request struct {
-		place
+		address
 		wire.TellRequest
 		Correct bool `json:"correct"`
 	}
@@ -276,7 +276,7 @@ func (c *call) campaignTell() (any, error) {
 
 // rowsBody is a request about rows.
 type rowsBody struct {
-	place
+	address
 	wire.FailRequest // again is of fail alone
 }
 
@@ -306,7 +306,7 @@ func (c *call) campaignRetire() (any, error) {
 
 func (c *call) campaignUndo() (any, error) {
 	type request struct {
-		place
+		address
 		wire.UndoRequest
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
@@ -316,7 +316,7 @@ func (c *call) campaignUndo() (any, error) {
 
 func (c *call) campaignHistory() (any, error) {
 	type request struct {
-		place
+		address
 		After int64 `json:"after"`
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {

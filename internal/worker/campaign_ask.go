@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// batch is rows that were handed out.
-type batch struct {
+// handedOut are rows that were handed out.
+type handedOut struct {
 	wire.Batch
 	Rows []picked `json:"rows"` // in the order of the picks
 }
@@ -26,7 +26,7 @@ type picked struct {
 
 func (c *call) campaignAsk() (any, error) {
 	type request struct {
-		place
+		address
 		wire.AskRequest
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
@@ -75,7 +75,7 @@ func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error
 		return nil, err
 	}
 	id := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
-	out := batch{wire.BatchOf(b.AskEvent, b.Result.Warnings), make([]picked, len(b.Rows))}
+	out := handedOut{wire.BatchOf(b.AskEvent, b.Result.Warnings), make([]picked, len(b.Rows))}
 	lines := b.Result.Lines()
 	for i, r := range b.Rows {
 		values := wire.Inputs(inputs, i, id)
@@ -87,18 +87,18 @@ func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error
 	return out, nil
 }
 
-// predicted describes predictions. The arrays are the numbers of the open
+// predictedHeader describes predictions. The arrays are the numbers of the open
 // rows, where the text of each id ends, the text of the ids in UTF-8, and then
 // predictions and the ends of their intervals, with a column for each target and NaN
 // where there is none.
-type predicted struct {
+type predictedHeader struct {
 	Trained  int      `json:"trained"`
 	Warnings []string `json:"warnings"`
 	Targets  []string `json:"targets"`
 }
 
 func (c *call) campaignPredict() (any, error) {
-	return about(c, func(body place, camp *campaign.Campaign) (any, error) {
+	return about(c, func(body address, camp *campaign.Campaign) (any, error) {
 		p, err := camp.Predict(c.ctx, c.asking())
 		if err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func (c *call) campaignPredict() (any, error) {
 			return nil, err
 		}
 		c.data = predictionArrays(p, len(s.Created.Targets))
-		return predicted{p.Trained, append([]string{}, p.Warnings...), s.Created.Targets}, nil
+		return predictedHeader{p.Trained, append([]string{}, p.Warnings...), s.Created.Targets}, nil
 	})
 }
 

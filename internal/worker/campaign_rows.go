@@ -15,11 +15,11 @@ import (
 
 // rowsOf is an answer with a table: its columns are like those of a request, numeric or text.
 type rowsOf struct {
-	Columns []column `json:"columns"`
+	Columns []frameColumn `json:"columns"`
 }
 
 func (c *call) campaignRows() (any, error) {
-	return about(c, func(_ place, camp *campaign.Campaign) (any, error) {
+	return about(c, func(_ address, camp *campaign.Campaign) (any, error) {
 		v, err := camp.View(c.ctx)
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (b servedBody) current(t *dataset.Table) (*dataset.Table, error) {
 
 // exportBody names a file, and a campaign in a store or, without one, on a service.
 type exportBody struct {
-	place
+	address
 	servedBody
 	Path string `json:"path"`
 }
@@ -134,14 +134,14 @@ func (c *call) campaignExport() (any, error) {
 }
 
 func (c *call) campaignAudit() (any, error) {
-	return about(c, func(_ place, camp *campaign.Campaign) (any, error) {
+	return about(c, func(_ address, camp *campaign.Campaign) (any, error) {
 		return wire.AuditOf(c.ctx, camp, c.asking(), c.report)
 	})
 }
 
 // answerRows adds the arrays of a table to the answer.
 func (c *call) answerRows(t *dataset.Table) rowsOf {
-	answer := rowsOf{[]column{}}
+	answer := rowsOf{[]frameColumn{}}
 	add := func(a Array) int {
 		c.data = append(c.data, a)
 		return len(c.data) - 1
@@ -154,7 +154,7 @@ func (c *call) answerRows(t *dataset.Table) rowsOf {
 				values[row] = numbers.Float(row)
 			}
 			at := add(Array{Shape: Shape{"float64", []int{n}}, Float64: values})
-			answer.Columns = append(answer.Columns, column{Name: one.Name(), Kind: "numeric", Arrays: []int{at}})
+			answer.Columns = append(answer.Columns, frameColumn{Name: one.Name(), Kind: "numeric", Arrays: []int{at}})
 			continue
 		}
 		ends, text := make([]int64, n), []byte{}
@@ -166,7 +166,7 @@ func (c *call) answerRows(t *dataset.Table) rowsOf {
 		}
 		first := add(Array{Shape: Shape{"int64", []int{n}}, Int64: ends})
 		second := add(Array{Shape: Shape{"uint8", []int{len(text)}}, Uint8: text})
-		answer.Columns = append(answer.Columns, column{Name: one.Name(), Kind: "text", Arrays: []int{first, second}})
+		answer.Columns = append(answer.Columns, frameColumn{Name: one.Name(), Kind: "text", Arrays: []int{first, second}})
 	}
 	return answer
 }

@@ -81,9 +81,9 @@ func TestCampaignsAreThoseOfTheLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var asked batch
+	var asked handedOut
 	c.does("campaign_ask", map[string]any{"rows": 6, "lease": "-1s", "request": "plate 1"}, &asked)
-	ids := func(b batch) (list []string) {
+	ids := func(b handedOut) (list []string) {
 		for _, r := range b.Rows {
 			list = append(list, r.ID)
 		}
@@ -100,7 +100,7 @@ func TestCampaignsAreThoseOfTheLibrary(t *testing.T) {
 	if !slices.Equal(ids(asked), wantIDs) || asked.LeaseEnd != nil || asked.Rows[0].Inputs["a"] == nil {
 		t.Errorf("asked %+v, want the rows %v without an end of the lease", asked, wantIDs)
 	}
-	var again batch
+	var again handedOut
 	if c.does("campaign_ask", map[string]any{"rows": 6, "lease": "-1s", "request": "plate 1"},
 		&again); again.Event != asked.Event || !slices.Equal(ids(again), wantIDs) {
 		t.Errorf("the repeated request handed out %v as event %d", ids(again), again.Event)
@@ -129,7 +129,7 @@ func TestCampaignsAreThoseOfTheLibrary(t *testing.T) {
 		!log[4].Undone || log[4].Event != retired {
 		t.Errorf("the history is %+v", log)
 	}
-	var about predicted
+	var about predictedHeader
 	answer := c.does("campaign_predict", map[string]any{}, &about)
 	if len(answer.Data) != 6 || int64(len(answer.Data[0].Int64)) != s.Open ||
 		answer.Data[3].Dims[1] != 1 || about.Trained != 21 {
@@ -273,7 +273,7 @@ func TestAuditOfLabelledRowsAlone(t *testing.T) {
 	}
 	var rows rowsOf
 	answer := c.does("campaign_rows", map[string]any{}, &rows)
-	at := slices.IndexFunc(rows.Columns, func(one column) bool { return one.Name == "y" })
+	at := slices.IndexFunc(rows.Columns, func(one frameColumn) bool { return one.Name == "y" })
 	var tells []wire.Measured
 	names, _ := sameTable(t, 40).Column("name")
 	for i, y := range answer.Data[rows.Columns[at].Arrays[0]].Float64 {

@@ -92,8 +92,8 @@ func (c *call) fit() (any, error) {
 	return about, nil
 }
 
-// lesson is what a model is fitted to.
-type lesson struct {
+// fitInput is what a model is fitted to.
+type fitInput struct {
 	network.Sample
 	centres  []float64        // of arrays
 	columns  *dataset.Encoder // of a table
@@ -102,7 +102,7 @@ type lesson struct {
 }
 
 // toLearn returns the rows of a request with their labels.
-func (c *call) toLearn(body fitBody, config network.Config) (s lesson, err error) {
+func (c *call) toLearn(body fitBody, config network.Config) (s fitInput, err error) {
 	if body.Table != nil {
 		return c.tableToLearn(body, config)
 	}
@@ -137,7 +137,7 @@ func checkRanges(ranges dataset.Ranges, labels []float64, targets int) error {
 }
 
 // tableToLearn returns the labelled rows of a table.
-func (c *call) tableToLearn(body fitBody, config network.Config) (s lesson, err error) {
+func (c *call) tableToLearn(body fitBody, config network.Config) (s fitInput, err error) {
 	t, err := c.inputs(body.inputTable, body.Y)
 	if err != nil {
 		return s, err
@@ -149,7 +149,8 @@ func (c *call) tableToLearn(body fitBody, config network.Config) (s lesson, err 
 	if err != nil {
 		return s, err
 	}
-	return lesson{Sample: fitted.Sample(rows), columns: &rows.Encoder, rows: rows.TrainRows, warnings: rows.Warnings}, nil
+	return fitInput{Sample: fitted.Sample(rows), columns: &rows.Encoder, rows: rows.TrainRows,
+		warnings: rows.Warnings}, nil
 }
 
 // inputTable is a table with what its sender says about the columns.
@@ -306,8 +307,8 @@ func (c *call) predict() (any, error) {
 	return map[string]any{"warnings": append([]string{}, q.warnings...)}, nil
 }
 
-// question is rows whose labels are wanted.
-type question struct {
+// wanted are rows whose labels are wanted.
+type wanted struct {
 	x        matrix.Dense[float32]
 	rows     []int // of a table, which has the number of them; nil means all
 	of       int
@@ -315,7 +316,7 @@ type question struct {
 }
 
 // toPredict returns the rows of a request as a model takes them. A model that was fitted to arrays takes an array.
-func (c *call) toPredict(model *learner.Model, body predictBody) (q question, err error) {
+func (c *call) toPredict(model *learner.Model, body predictBody) (q wanted, err error) {
 	if body.Table == nil {
 		raw, err := matrixOf[float64](c.Data[1])
 		if err != nil {
@@ -335,11 +336,11 @@ func (c *call) toPredict(model *learner.Model, body predictBody) (q question, er
 	if err != nil {
 		return q, err
 	}
-	return question{x: rows.Pool, rows: rows.PoolRows, of: t.Pool.Rows(), warnings: rows.Warnings}, nil
+	return wanted{x: rows.Pool, rows: rows.PoolRows, of: t.Pool.Rows(), warnings: rows.Warnings}, nil
 }
 
 // all returns a number for each row of the table: NaN for those that were dropped.
-func (q question) all(values []float64) []float64 {
+func (q wanted) all(values []float64) []float64 {
 	if q.rows == nil || len(values) == q.of {
 		return values
 	}

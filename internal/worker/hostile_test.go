@@ -210,7 +210,7 @@ func TestTablesFollowMaxMemory(t *testing.T) {
 		Frame:  Frame{Data: []Array{{Shape: Shape{"float64", []int{1 << 20}}}}},
 		server: Server{Available: func() int64 { return 4 << 20 }},
 	}
-	numbers := table{Name: "frame", Columns: []column{{Name: "a", Kind: "numeric", Arrays: []int{0}}}}
+	numbers := table{Name: "frame", Columns: []frameColumn{{Name: "a", Kind: "numeric", Arrays: []int{0}}}}
 	for limit, want := range map[int64]string{0: "4 MiB are available", 7 << 20: "max_memory is 7 MiB", 8 << 20: ""} {
 		err := c.admitTable(numbers, limit)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

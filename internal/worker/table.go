@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// column is a column of a table in a request. The arrays are those of its frame.
-type column struct {
+// frameColumn is a column of a table in a request. The arrays are those of its frame.
+type frameColumn struct {
 	Name string `json:"name"`
 	// Kind is numeric, one array of numbers with NaN where a value is missing;
 	// categorical, one array of codes (int32) into Levels, negative where a value is
@@ -30,8 +30,8 @@ type column struct {
 
 // table is a table in a request.
 type table struct {
-	Name    string   `json:"name"` // in messages
-	Columns []column `json:"columns"`
+	Name    string        `json:"name"` // in messages
+	Columns []frameColumn `json:"columns"`
 }
 
 // mostLevels is how many levels a column of words may have. With more it is text, as in
@@ -126,13 +126,13 @@ func (c *call) admitTable(t table, maxMemory int64) error {
 // kinds make columns, each from the given number of arrays.
 var kinds = map[string]struct {
 	arrays int
-	build  func(column, []Array) ([]source.Column, error)
+	build  func(frameColumn, []Array) ([]source.Column, error)
 }{
 	"numeric": {1, numericColumn}, "categorical": {1, categoricalColumn}, "cells": {1, cellColumn},
 	"text": {2, textColumn}, "matrix": {1, matrixColumns},
 }
 
-func (c *call) columns(one column) ([]source.Column, error) {
+func (c *call) columns(one frameColumn) ([]source.Column, error) {
 	kind, known := kinds[one.Kind]
 	if !known {
 		return nil, refuse("has the unknown kind %q", one.Kind)
@@ -150,7 +150,7 @@ func (c *call) columns(one column) ([]source.Column, error) {
 	return kind.build(one, arrays)
 }
 
-func numericColumn(one column, arrays []Array) ([]source.Column, error) {
+func numericColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
 	values, err := arrays[0].numbers()
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func numericColumn(one column, arrays []Array) ([]source.Column, error) {
 	return []source.Column{{Known: numbers}}, nil
 }
 
-func categoricalColumn(one column, arrays []Array) ([]source.Column, error) {
+func categoricalColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
 	if err := checkCodes(one, arrays[0]); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func categoricalColumn(one column, arrays []Array) ([]source.Column, error) {
 	return []source.Column{{Known: words}}, nil
 }
 
-func cellColumn(one column, arrays []Array) ([]source.Column, error) {
+func cellColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
 	if err := checkCodes(one, arrays[0]); err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func cellColumn(one column, arrays []Array) ([]source.Column, error) {
 }
 
 // checkCodes rejects codes that have no level.
-func checkCodes(one column, codes Array) error {
+func checkCodes(one frameColumn, codes Array) error {
 	if codes.Type != "int32" {
 		return refuse("has codes of type %s instead of int32", codes.Type)
 	}
@@ -210,7 +210,7 @@ func checkCodes(one column, codes Array) error {
 	return nil
 }
 
-func textColumn(one column, arrays []Array) ([]source.Column, error) {
+func textColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
 	if arrays[0].Type != "int64" || arrays[1].Type != "uint8" {
 		return nil, refuse("has text of types %s and %s instead of int64 and uint8", arrays[0].Type, arrays[1].Type)
 	}
@@ -229,7 +229,7 @@ func textColumn(one column, arrays []Array) ([]source.Column, error) {
 	return []source.Column{{Known: text}}, nil
 }
 
-func matrixColumns(one column, arrays []Array) ([]source.Column, error) {
+func matrixColumns(one frameColumn, arrays []Array) ([]source.Column, error) {
 	switch arrays[0].Type {
 	case "float32":
 		return columnsOf[float32](one, arrays[0])
@@ -238,7 +238,7 @@ func matrixColumns(one column, arrays []Array) ([]source.Column, error) {
 	}
 }
 
-func columnsOf[T matrix.Float](one column, a Array) (columns []source.Column, err error) {
+func columnsOf[T matrix.Float](one frameColumn, a Array) (columns []source.Column, err error) {
 	m, err := matrixOf[T](a)
 	if err != nil {
 		return nil, err

@@ -274,7 +274,7 @@ func (b *builder) add(proto *nodeProto) error {
 }
 
 // apply appends an activation of the node's first input.
-func (b *builder) apply(n *node, k kind, at function) error {
+func (b *builder) apply(n *node, k loopKind, at function) error {
 	x, err := n.rowsAt(0)
 	if err != nil {
 		return err

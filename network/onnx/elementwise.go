@@ -9,12 +9,12 @@ import (
 // function is an activation: its value and slope at z.
 type function func(z float64) (value, slope float64)
 
-// kind selects the vector loop of a function, where there is one.
-type kind uint8
+// loopKind selects the vector loop of a function, where there is one.
+type loopKind uint8
 
 const (
-	plain   kind = iota
-	sigmoid      // has no loop, but is part of SiLU
+	plain   loopKind = iota
+	sigmoid          // has no loop, but is part of SiLU
 	relu
 	silu
 	tanh
@@ -23,7 +23,7 @@ const (
 // unary applies a function to each number.
 type unary struct {
 	x, y int
-	kind kind
+	kind loopKind
 	at   function
 	op   string
 }
@@ -194,14 +194,14 @@ func (s *arithmetic) backward(p *pass, _ int) {
 	}
 }
 
-// choice is the value yes where test is not 0, and no elsewhere.
-type choice struct{ test, yes, no, y int }
+// whereStep is the value yes where test is not 0, and no elsewhere.
+type whereStep struct{ test, yes, no, y int }
 
-func (s *choice) reads() []int              { return []int{s.test, s.yes, s.no} }
-func (s *choice) writes() int               { return s.y }
-func (s *choice) prepare(_ *pass, _, _ int) {}
+func (s *whereStep) reads() []int              { return []int{s.test, s.yes, s.no} }
+func (s *whereStep) writes() int               { return s.y }
+func (s *whereStep) prepare(_ *pass, _, _ int) {}
 
-func (s *choice) forward(p *pass, _ int) {
+func (s *whereStep) forward(p *pass, _ int) {
 	test, yes, no, y := p.x(s.test), p.x(s.yes), p.x(s.no), p.x(s.y)
 	p.each(func(i int, _ []float32) {
 		for j, v := range test.Row(i) {
@@ -214,7 +214,7 @@ func (s *choice) forward(p *pass, _ int) {
 	})
 }
 
-func (s *choice) backward(p *pass, _ int) {
+func (s *whereStep) backward(p *pass, _ int) {
 	test, g := p.x(s.test), p.g(s.y)
 	for _, side := range []struct {
 		value int
@@ -230,17 +230,17 @@ func (s *choice) backward(p *pass, _ int) {
 	}
 }
 
-// mean averages groups of columns, or adds them up.
-type mean struct {
+// groupMean averages groups of columns, or adds them up.
+type groupMean struct {
 	x, y   int
 	factor float32 // of the sum
 }
 
-func (s *mean) reads() []int              { return []int{s.x} }
-func (s *mean) writes() int               { return s.y }
-func (s *mean) prepare(_ *pass, _, _ int) {}
+func (s *groupMean) reads() []int              { return []int{s.x} }
+func (s *groupMean) writes() int               { return s.y }
+func (s *groupMean) prepare(_ *pass, _, _ int) {}
 
-func (s *mean) forward(p *pass, _ int) {
+func (s *groupMean) forward(p *pass, _ int) {
 	x, y := p.x(s.x), p.x(s.y)
 	p.each(func(i int, _ []float32) {
 		group := x.Cols / y.Cols
@@ -254,7 +254,7 @@ func (s *mean) forward(p *pass, _ int) {
 	})
 }
 
-func (s *mean) backward(p *pass, _ int) {
+func (s *groupMean) backward(p *pass, _ int) {
 	g := p.g(s.y)
 	p.propagate(s.x, func(dst []float32, i int) {
 		group := len(dst) / g.Cols
@@ -264,25 +264,25 @@ func (s *mean) backward(p *pass, _ int) {
 	})
 }
 
-// run is columns of a value that go side by side into another.
-type run struct{ from, first, at, n int }
+// columnRun are columns of a value that go side by side into another.
+type columnRun struct{ from, first, at, n int }
 
-// columns copies columns: Concat, Slice, Split, Transpose, Gather with constant indices.
-type columns struct {
+// columnCopy copies columns: Concat, Slice, Split, Transpose, Gather with constant indices.
+type columnCopy struct {
 	y    int
-	runs []run
+	runs []columnRun
 }
 
-func (s *columns) reads() (list []int) {
+func (s *columnCopy) reads() (list []int) {
 	for _, r := range s.runs {
 		list = append(list, r.from)
 	}
 	return list
 }
-func (s *columns) writes() int               { return s.y }
-func (s *columns) prepare(_ *pass, _, _ int) {}
+func (s *columnCopy) writes() int               { return s.y }
+func (s *columnCopy) prepare(_ *pass, _, _ int) {}
 
-func (s *columns) forward(p *pass, _ int) {
+func (s *columnCopy) forward(p *pass, _ int) {
 	y := p.x(s.y)
 	p.each(func(i int, _ []float32) {
 		for _, r := range s.runs {
@@ -291,7 +291,7 @@ func (s *columns) forward(p *pass, _ int) {
 	})
 }
 
-func (s *columns) backward(p *pass, _ int) {
+func (s *columnCopy) backward(p *pass, _ int) {
 	for _, r := range s.runs {
 		if p.wants(r.from) && p.claim(r.from) == 0 {
 			to := p.g(r.from)

@@ -5,7 +5,7 @@ import "math"
 // functions are the activations by the name of their operator. Each returns the
 // function for the attributes of a node.
 var functions = map[string]struct {
-	kind kind
+	kind loopKind
 	of   func(n *node) (function, error)
 }{
 	"Relu":     {relu, fixed(reluAt)},

@@ -121,8 +121,8 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func readOnce(ctx context.Context, path string, read reader, opts sheets.Options, notNumeric []int) (*dataset.Table,
-	error) {
+func readOnce(ctx context.Context, path string, read tableReader, opts sheets.Options,
+	notNumeric []int) (*dataset.Table, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

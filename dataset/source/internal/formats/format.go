@@ -11,12 +11,12 @@ import (
 	"github.com/nextbatch/nextbatch/internal/options"
 )
 
-// reader reads a table. notNumeric lists the columns, from 0, that an earlier
+// tableReader reads a table. notNumeric lists the columns, from 0, that an earlier
 // pass found not to be numeric.
-type reader func(ctx context.Context, r io.Reader, opts sheets.Options, notNumeric []int) (*dataset.Table, error)
+type tableReader func(ctx context.Context, r io.Reader, opts sheets.Options, notNumeric []int) (*dataset.Table, error)
 
 // readers holds the reader by extension.
-var readers = map[string]reader{
+var readers = map[string]tableReader{
 	".csv": readCSV, ".data": readCSV, ".dat": readCSV, ".txt": readCSV,
 	".tsv": readTSV, ".tab": readTSV,
 	".xlsx": readXLSX, ".xlsm": readXLSX,
@@ -26,7 +26,7 @@ var readers = map[string]reader{
 }
 
 // typed is for formats that declare the kinds of their columns.
-func typed(read func(context.Context, io.Reader, sheets.Options) (*dataset.Table, error)) reader {
+func typed(read func(context.Context, io.Reader, sheets.Options) (*dataset.Table, error)) tableReader {
 	return func(ctx context.Context, r io.Reader, opts sheets.Options, _ []int) (*dataset.Table, error) {
 		return read(ctx, r, opts)
 	}
@@ -45,7 +45,7 @@ const formatNames = "formats are csv, tsv, jsonl, xlsx, parquet, arff, npy, npz 
 
 // readerFor returns the reader that the options name, or else the one for the
 // extension.
-func readerFor(extension string, opts sheets.Options) (reader, error) {
+func readerFor(extension string, opts sheets.Options) (tableReader, error) {
 	if opts.Format != "" {
 		return readers["."+strings.ToLower(opts.Format)], CheckFormat(opts.Format)
 	}

@@ -26,11 +26,11 @@ type sheetReader struct {
 	line int    // of the row, as Excel counts
 	text []byte // of the row's cells, one after the other
 	ends []int  // where they end
-	cell cell
+	cell openCell
 }
 
-// cell is what a cell is known to hold so far.
-type cell struct {
+// openCell is what a cell is known to hold so far.
+type openCell struct {
 	column  int // from 0
 	kind    string
 	style   int
@@ -70,7 +70,7 @@ func (x *sheetReader) startRow(number string) error {
 
 func (x *sheetReader) startCell(attributes []xml.Attr) error {
 	c := &x.cell
-	*c = cell{column: c.column + 1, value: c.value[:0], inline: c.inline[:0]}
+	*c = openCell{column: c.column + 1, value: c.value[:0], inline: c.inline[:0]}
 	for _, a := range attributes {
 		switch a.Name.Local {
 		case "r":
