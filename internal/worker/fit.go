@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -176,7 +177,7 @@ func (c *call) inputs(from inputTable, labels []string) (t tables.Tables, err er
 		return t, err
 	}
 	t.Columns = tables.Columns{Categorical: from.Categorical, Keep: from.Keep, Ordered: from.Ordered}
-	t.Names, t.FieldName = tables.Names{t.Pool: from.Table.Name}, argumentOf
+	t.Names, t.FieldName = tables.Names{t.Pool: from.Table.Name}, options.Argument
 	return t, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -197,12 +198,12 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 		Fitting:  f.progress.fitting(),
 		Progress: f.progress.selection(),
 		Admit:    func(bytes int64, less ...string) error { return mem.admit("the ask", bytes, less...) },
-		FieldName: func(field string) string {
+		FieldName: func(field string, value ...string) string {
 			switch field {
 			case "Batch", "Must", "Exclude": // of the command itself
-				return flagOf(field)
+				return options.Flag(field, value...)
 			}
-			return "campaign settings " + flagOf(field)
+			return "campaign settings " + options.Flag(field, value...)
 		},
 	}
 }
