@@ -49,9 +49,9 @@ type Request struct {
 	// Foreign is a network that was trained elsewhere, to use instead of training one.
 	Foreign *Foreign
 
-	// FieldName returns the name of a field in messages, such as the flag of a program.
+	// FieldName returns what messages call a field, such as the flag of a program, with a value if one is given.
 	// Nil means its Go name.
-	FieldName func(field string) string
+	FieldName func(field string, value ...string) string
 	Resources
 	Ranks selection.Ranks // the processes that share the work (Problem.Ranks)
 
@@ -100,11 +100,8 @@ type (
 )
 
 // named returns the name of a field in messages.
-func (r *Request) named(field string) string {
-	if r.FieldName == nil {
-		return field
-	}
-	return r.FieldName(field)
+func (r *Request) named(field string, value ...string) string {
+	return tables.Tables{FieldName: r.FieldName}.Named(field, value...)
 }
 
 // pool and train are the tables that hold the candidates and the labelled rows.

@@ -92,7 +92,7 @@ func TestSettingsAreLimitedAndNamed(t *testing.T) {
 			t.Errorf("%v, want %s", err, wanted)
 		}
 	}
-	named := func(field string) string { return "--" + strings.ToLower(field) }
+	named := func(field string, value ...string) string { return "--" + strings.ToLower(field) }
 	if err := (campaign.Settings{Choices: fitted.Choices{Members: -1}}).CheckNamed(named); err == nil ||
 		!strings.Contains(err.Error(), "--members") {
 		t.Error(err)

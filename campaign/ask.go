@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -55,7 +56,7 @@ type Ask struct {
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
 	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means as in JSON.
-	FieldName func(field string) string
+	FieldName func(field string, value ...string) string
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
 	// model stays the same, those of new rows alone are computed. Several campaigns may share
 	// it; it holds the features of one of them at a time.
@@ -141,16 +142,16 @@ func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
 	r.Trainer, r.Epoch, r.Fitting, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Fitting,
 		a.Progress, a.Admit, a.FieldName
 	if r.FieldName == nil {
-		r.FieldName = a.settingOf
+		r.FieldName = a.setting
 	}
 }
 
-// settingOf is SettingOf, except that the size of a batch has the name that it has in an ask, if that says it.
-func (a *Ask) settingOf(field string) string {
+// setting is options.Setting, except that the size of a batch has the name that it has in an ask, if that says it.
+func (a *Ask) setting(field string, value ...string) string {
 	if field == "Batch" && a.Rows > 0 {
 		return "rows"
 	}
-	return SettingOf(field)
+	return options.Setting(field, value...)
 }
 
 // Batch is rows that were handed out.

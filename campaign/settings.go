@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
@@ -98,27 +98,11 @@ func (s Settings) leaseEnd(lease time.Duration, now time.Time) *time.Time {
 }
 
 // Check reports everything that is wrong with the settings, which it names as JSON does.
-func (s Settings) Check() error { return s.CheckNamed(SettingOf) }
-
-// settings are the names that fields of a nextbatch.Request have in the JSON of settings and asks.
-var settings = map[string]string{
-	"Batch": "batch", "Spec": "spec", "TargetColumns": "targets", "Weights": "weights", "Ranges": "range",
-	"IDColumn": "id_column", "Members": "members",
-	"CostColumn": "cost_column", "Budget": "budget", "PerCost": "per_cost", "GroupColumn": "group_column",
-	"PerGroup": "per_group", "GroupIsInput": "group_is_input",
-	"MinPerGroup": "min_per_group", "MaxGroups": "at_most_groups", "Same": "same", "Runs": "runs",
-	"Replicates": "replicates", "ReplicateShare": "replicate_share",
-	"Lod": "lod", "Plate": "plate", "Controls": "controls",
-	"Categorical": "categorical", "Keep": "keep", "Learner": "learner", "Missing": "missing", "Must": "must",
-	"Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
-}
-
-// SettingOf returns the name of a field of a nextbatch.Request in the JSON of settings and asks.
-func SettingOf(field string) string { return cmp.Or(settings[field], field) }
+func (s Settings) Check() error { return s.CheckNamed(options.Setting) }
 
 // CheckNamed is Check with other names: nameOf returns what messages call a field of a
 // nextbatch.Request, such as a flag.
-func (s Settings) CheckNamed(nameOf func(field string) string) error {
+func (s Settings) CheckNamed(nameOf func(field string, value ...string) string) error {
 	var found []error
 	if share := s.auditShare(); !(share >= 0 && share <= 1) {
 		found = append(found, fmt.Errorf("the share of audit rows must be between 0 and 1, not %v", share))

@@ -13,12 +13,12 @@ import (
 // wording names the limits of an ask in messages.
 type wording struct {
 	*Ask
-	named func(field string) string
+	named func(field string, value ...string) string
 }
 
 // Check rejects limits that make no sense, whatever the rows. Named returns the name of a field in messages, and
 // targets are the columns of the labels. The error is a *tables.RequestError.
-func (a *Ask) Check(named func(field string) string, targets []string) error {
+func (a *Ask) Check(named func(field string, value ...string) string, targets []string) error {
 	w := wording{a, named}
 	for _, check := range []func() error{w.checkCosts, w.checkGroups, w.checkRuns,
 		func() error { return w.checkSame(targets) }, w.checkMeasurements, w.checkRunsFit} {

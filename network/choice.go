@@ -19,7 +19,7 @@ func DefaultChoice() Choice {
 
 // Config checks the choice and returns the configuration that it means. nameOf returns what
 // messages call Network.Architecture.Activation, Network.Training.Epochs and Members.
-func (c Choice) Config(seed uint64, nameOf func(field string) string) (Config, error) {
+func (c Choice) Config(seed uint64, nameOf func(field string, value ...string) string) (Config, error) {
 	activation, err := ParseActivation(c.Activation)
 	if err != nil {
 		return Config{}, fmt.Errorf("%s: %w", nameOf("Network.Architecture.Activation"), err)

@@ -7,7 +7,7 @@ import (
 
 // Defaults are written once: the choice of a user who says nothing is the zero Config.
 func TestDefaultChoiceIsTheZeroConfig(t *testing.T) {
-	c, err := DefaultChoice().Config(0, func(field string) string { return field })
+	c, err := DefaultChoice().Config(0, func(field string, value ...string) string { return field })
 	if err != nil || !reflect.DeepEqual(c.WithDefaults(), Config{}.WithDefaults()) {
 		t.Errorf("the default choice means %+v, %v", c, err)
 	}
@@ -21,7 +21,7 @@ func TestChoiceIsChecked(t *testing.T) {
 	} {
 		c := DefaultChoice()
 		change(&c)
-		if _, err := c.Config(0, func(field string) string { return field }); err == nil || err.Error() != want {
+		if _, err := c.Config(0, func(field string, value ...string) string { return field }); err == nil || err.Error() != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

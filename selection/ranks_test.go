@@ -272,7 +272,7 @@ func TestRanksOfDifferentProblems(t *testing.T) {
 		want  string
 		spoil func(p *Problem[float32])
 	}{
-		"network": {"--device cpu", func(p *Problem[float32]) {
+		"network": {"train on the CPU", func(p *Problem[float32]) {
 			p.Train = p.Train.Clone()
 			p.Train.Set(4, 1, math.Nextafter32(p.Train.At(4, 1), 9))
 		}},

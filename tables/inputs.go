@@ -93,13 +93,13 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	}
 	for _, name := range t.Keep {
 		if not[name] || !tables[0].Has(name) {
-			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name,
+			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.Named("Keep"), name,
 				words.Some(words.Quoted(tables[0].Names())))
 		}
 	}
 	for _, name := range t.Categorical { // ids and groups may be categories, too
 		if !slices.ContainsFunc(tables, func(t *dataset.Table) bool { return t.Has(name) }) {
-			return nil, fmt.Errorf("%s: there is no column %q; the columns are %s", t.named("Categorical"), name,
+			return nil, fmt.Errorf("%s: there is no column %q; the columns are %s", t.Named("Categorical"), name,
 				words.Some(words.Quoted(tables[0].Names())))
 		}
 	}
@@ -281,7 +281,7 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 		if inputs[target] {
 			return nil,
 				fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s",
-					target, t.named("TargetColumns"))
+					target, t.Named("TargetColumns"))
 		}
 	}
 	all, err := t.concat(ctx, names, parts, r)
@@ -339,23 +339,6 @@ func (t Tables) tableName(s *dataset.Table, parts []part) string {
 		return "the table"
 	}
 	return parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name
-}
-
-// named is what messages call a field.
-func (t Tables) named(field string) string {
-	if t.FieldName == nil {
-		return field
-	}
-	return t.FieldName(field)
-}
-
-// setting is what messages call a field with a value: a flag and its value, or else an argument such as missing="drop".
-func (t Tables) setting(field, value string) string {
-	name := t.named(field)
-	if strings.Contains(name, "--") {
-		return name + " " + value
-	}
-	return fmt.Sprintf("%s=%q", name, value)
 }
 
 func rowCount(n int) string {

@@ -98,8 +98,8 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 		}
 		missing.Places = p.table.Places(missing.Rows, t.IDColumn)
 		if t.Missing == RefuseMissing {
-			missing.Advice = fmt.Sprintf("fill it in, or use %s or %s", t.setting("Missing", "impute"),
-				t.setting("Missing", "drop"))
+			missing.Advice = fmt.Sprintf("fill it in, or use %s or %s", t.Named("Missing", "impute"),
+				t.Named("Missing", "drop"))
 			return missing
 		}
 		p.rows = kept
@@ -120,7 +120,7 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 		}
 		if text := lacking.text(s, t.IDColumn); text != "" {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s leaves such rows out",
-				t.tableName(s, parts), text, t.setting("Missing", "drop")))
+				t.tableName(s, parts), text, t.Named("Missing", "drop")))
 		}
 	}
 	return nil

@@ -138,7 +138,7 @@ func unique(c dataset.Column) bool {
 }
 
 func (t Tables) warnOfNumbering(n numbering, r *Rows) {
-	keep, id := t.named("Keep"), t.named("IDColumn")
+	keep, id := t.Named("Keep"), t.Named("IDColumn")
 	for _, name := range n.index {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("column %q is not used: it has no name and looks like the index of a data frame; %s %s names the rows by it, %s %s makes it an input", name, id, words.Argument(name), keep, words.Argument(name)))

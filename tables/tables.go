@@ -52,9 +52,9 @@ type Tables struct {
 	// go, into a temporary file that is mapped into memory; empty means memory. The caller
 	// closes the rows.
 	Folder func() string
-	// FieldName returns the name of a field in messages, such as the flag of a program.
+	// FieldName returns what messages call a field, such as the flag of a program, with a value if one is given.
 	// Nil means its Go name.
-	FieldName func(field string) string
+	FieldName func(field string, value ...string) string
 
 	// Centre means that the given encoder subtracts centres, which it learns from the tables.
 	Centre bool
@@ -96,12 +96,17 @@ func (t Tables) Labelled() *dataset.Table {
 	return t.Train
 }
 
-// Named returns the name of a field in messages.
-func (t Tables) Named(field string) string {
-	if t.FieldName == nil {
-		return field
+// Named returns what messages call a field, with a value if one is given.
+func (t Tables) Named(field string, value ...string) string {
+	if t.FieldName != nil {
+		if name := t.FieldName(field, value...); name != "" {
+			return name
+		}
 	}
-	return t.FieldName(field)
+	if len(value) > 0 {
+		return fmt.Sprintf("%s=%q", field, value[0])
+	}
+	return field
 }
 
 // IDs names the rows of one of the tables.

@@ -524,7 +524,7 @@ func (t Tables) leakTexts(leaks []Judged) (warnings []string) {
 		}
 		columns[j.Why] = append(columns[j.Why], j.Column)
 	}
-	keep := t.named("Keep")
+	keep := t.Named("Keep")
 	for _, why := range whys {
 		names, text, way := columns[why], "", fmt.Sprintf("; %s makes a column an input", keep)
 		if len(names) == 1 {

@@ -32,7 +32,8 @@ func (n *expanded[T]) describe(p *program.Program, to program.Value, parts []pro
 	return plain[T]{n.matrix}.describe(p, to, []program.Value{features}, times, add)
 }
 
-func (n sum[T]) describe(p *program.Program, to program.Value, parts []program.Value, times program.Value, add bool) bool {
+func (n sum[T]) describe(p *program.Program, to program.Value, parts []program.Value,
+	times program.Value, add bool) bool {
 	for _, c := range n.terms {
 		if !c.node.describe(p, to, parts, times, add) {
 			return false

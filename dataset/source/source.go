@@ -82,9 +82,6 @@ func PlainNumbers(c dataset.Column, opts Options, origin dataset.Origin) (Labels
 // a=0.5,b=2.
 func ParseLod(text string) (map[string]float64, error) { return sheets.ParseLod(text) }
 
-// FlagOf is what the command line calls an option, with a value unless that is empty.
-func FlagOf(field, value string) string { return sheets.FlagOf(field, value) }
-
 // DefaultMissing returns the spellings of a missing value in a CSV file.
 func DefaultMissing() []string { return sheets.DefaultMissing() }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 //go:generate go run ./gen
@@ -71,8 +73,8 @@ func Open(number int, limit int64) (*Card, error) {
 		return nil, err
 	}
 	if c.major < 8 {
-		return nil, fmt.Errorf("%s has compute capability %d.%d, but 8.0 is needed; say --device cpu",
-			c.Name(), c.major, c.minor)
+		return nil, options.Advise(fmt.Errorf("%s has compute capability %d.%d, but 8.0 is needed",
+			c.Name(), c.major, c.minor), onCPU("; say "))
 	}
 	// A thread that waits for the card lets others have its processor: runs beside each other
 	// have more threads that wait than there are processors.

@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/device/cuda"
 	"github.com/nextbatch/nextbatch/device/cuda/internal/nvrtc"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -171,7 +172,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	ctx := device.With(t.Context(), card)
 	p := selection.Problem[float32]{Pool: matrix.New[float32](100_000, 64), Batch: 2}
 	_, err := selection.Select(ctx, selection.MaxDist{}, p)
-	if m := (*cuda.MemoryError)(nil); !errors.As(err, &m) || !strings.Contains(err.Error(), "--max-memory") {
+	if m := (*cuda.MemoryError)(nil); !errors.As(err, &m) || !strings.Contains(options.Error(options.Flag, err), "--max-memory") {
 		t.Errorf("the error is %v", err)
 	}
 	p.Pool = p.Pool.Slice(0, 100)
@@ -185,7 +186,7 @@ func TestDriverIsRegistered(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	if n, err := cuda.Count(); err != nil || n == 0 {
-		if _, err := device.Open("cuda:0", 0); err == nil || !strings.Contains(err.Error(), "--device cpu") &&
+		if _, err := device.Open("cuda:0", 0); err == nil || !strings.Contains(options.Error(options.Flag, err), "--device cpu") &&
 			!strings.Contains(err.Error(), "the driver shows 0") {
 			t.Errorf("without a card, the error is %v", err)
 		}

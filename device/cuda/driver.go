@@ -17,6 +17,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // driverNames are the functions that this package calls.
@@ -99,9 +100,11 @@ func stringAt(p *byte) string {
 type NoDriverError struct{ Reason string }
 
 func (e *NoDriverError) Error() string {
-	return fmt.Sprintf("there is no CUDA driver on this machine (%s); install NVIDIA's driver, or say --device cpu",
-		e.Reason)
+	return fmt.Sprintf("there is no CUDA driver on this machine (%s); install NVIDIA's driver", e.Reason)
 }
+
+// Hints are those of an error.
+func (e *NoDriverError) Hints() []options.Hint { return []options.Hint{onCPU(", or say ")} }
 
 // Is reports that this is device.ErrNone.
 func (e *NoDriverError) Is(target error) bool { return target == device.ErrNone }
@@ -110,9 +113,11 @@ func (e *NoDriverError) Is(target error) bool { return target == device.ErrNone 
 type OldDriverError struct{ Missing string } // a function
 
 func (e *OldDriverError) Error() string {
-	return fmt.Sprintf(
-		"NVIDIA's driver is too old: libcuda.so.1 has no %s; install driver 580 or newer, or say --device cpu", e.Missing)
+	return fmt.Sprintf("NVIDIA's driver is too old: libcuda.so.1 has no %s; install driver 580 or newer", e.Missing)
 }
+
+// Hints are those of an error.
+func (e *OldDriverError) Hints() []options.Hint { return []options.Hint{onCPU(", or say ")} }
 
 // Error is a failure that the driver reports.
 type Error struct {
@@ -129,7 +134,23 @@ func (e *Error) Is(target error) bool {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("the GPU failed: %s: %s (%s, error %d); %s", e.Call, e.Text, e.Symbol, e.Code, e.advice())
+	advice, _ := e.advice()
+	return fmt.Sprintf("the GPU failed: %s: %s (%s, error %d); %s", e.Call, e.Text, e.Symbol, e.Code, advice)
+}
+
+// Hints are those of an error.
+func (e *Error) Hints() []options.Hint {
+	_, hints := e.advice()
+	return hints
+}
+
+// onCPU is the hint to compute without a GPU, and onAnother to use another one.
+func onCPU(before string) options.Hint {
+	return options.Hint{Before: before, Option: "Device", Value: []string{"cpu"}}
+}
+
+func onAnother(before string) options.Hint {
+	return options.Hint{Before: before, Option: "Device", Value: []string{"cuda:N"}}
 }
 
 // Codes of the driver (CUresult).
@@ -154,29 +175,34 @@ const (
 	codeUnknown           = 999
 )
 
-func (e *Error) advice() string {
+func (e *Error) advice() (string, []options.Hint) {
+	or := []options.Hint{onCPU(", or say ")}
 	switch e.Code {
 	case codeOutOfMemory:
-		return "free memory of the card, choose another card with --device cuda:N, or say --device cpu"
+		return "free memory of the card", append([]options.Hint{onAnother(", choose another card with ")}, or...)
 	case codeNoDevice, codeSystemNotReady:
-		return "nvidia-smi shows whether the driver sees the card; --device cpu works without it"
+		return "nvidia-smi shows whether the driver sees the card", []options.Hint{{Before: "; ",
+			Option: "Device", Value: []string{"cpu"}, After: " works without it"}}
 	case codeDeviceUnavailable:
-		return "another program has the card to itself, or the card is lost: nvidia-smi shows which; choose another card with --device cuda:N, or say --device cpu"
+		return "another program has the card to itself, or the card is lost: nvidia-smi shows which",
+			append([]options.Hint{onAnother("; choose another card with ")}, or...)
 	case codeStubLibrary:
-		return "this libcuda.so.1 is the stub of NVIDIA's toolkit, not a driver: remove its folder from LD_LIBRARY_PATH, or say --device cpu"
+		return "this libcuda.so.1 is the stub of NVIDIA's toolkit, not a driver: " +
+			"remove its folder from LD_LIBRARY_PATH", or
 	case codeDriverMismatch:
-		return "the parts of NVIDIA's driver are of different versions: restart the machine after an update, or say --device cpu"
+		return "the parts of NVIDIA's driver are of different versions: restart the machine after an update", or
 	case codeNotCompatible:
-		return "NVIDIA's compatibility package does not support this card: install driver 580 or newer instead, or say --device cpu"
+		return "NVIDIA's compatibility package does not support this card: install driver 580 or newer instead", or
 	case codeInvalidImage, codeNoBinary, codeInvalidPTX, codePTXTooNew:
-		return "the card or the driver is older than this program needs (compute capability 8.0, driver 580); say --device cpu"
+		return "the card or the driver is older than this program needs (compute capability 8.0, driver 580)",
+			[]options.Hint{onCPU("; say ")}
 	case codeECC, codeNVLink, codeIllegalAccess, codeLaunchTimeout, codeUnknown:
-		return adviceOfLostCard
+		return adviceOfLostCard, nil
 	}
 	if codeHardwareStack <= e.Code && e.Code <= codeLaunchFailed {
-		return adviceOfLostCard
+		return adviceOfLostCard, nil
 	}
-	return "run nextbatch-hpc doctor, or say --device cpu"
+	return "run nextbatch-hpc doctor", or
 }
 
 const adviceOfLostCard = "the card has lost its state: run again, and if that fails, run nextbatch-hpc doctor and nvidia-smi"
@@ -192,9 +218,13 @@ func (e *MemoryError) Is(target error) bool { return target == device.ErrMemory 
 
 func (e *MemoryError) Error() string {
 	const mib = 1 << 20
-	return fmt.Sprintf(
-		"the GPU would need %d MiB of its memory, but may use %d MiB; raise --max-memory, %s, or say --device cpu",
+	return fmt.Sprintf("the GPU would need %d MiB of its memory, but may use %d MiB; %s",
 		(e.Need+mib-1)/mib, e.Limit/mib, cmp.Or(e.Less, "use a sketch with fewer features"))
+}
+
+// Hints are those of an error.
+func (e *MemoryError) Hints() []options.Hint {
+	return []options.Hint{{Before: ", raise ", Option: "MaxMemory"}, onCPU(", or say ")}
 }
 
 // arguments are the arguments of a kernel in memory that the collector does not move.

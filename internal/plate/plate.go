@@ -35,9 +35,9 @@ type Well struct {
 
 // Parse reads a layout. It returns nil for the zero value. Named returns the name of a field in messages, such
 // as a flag; nil means its Go name.
-func (l Layout) Parse(named func(field string) string) (*Plate, error) {
+func (l Layout) Parse(named func(field string, value ...string) string) (*Plate, error) {
 	if named == nil {
-		named = func(field string) string { return field }
+		named = func(field string, value ...string) string { return field }
 	}
 	if l.Plate == "" {
 		if len(l.Controls) > 0 {

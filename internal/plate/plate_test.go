@@ -60,7 +60,7 @@ func TestParseErrors(t *testing.T) {
 		if c.keep != "" {
 			layout.Controls = []string{c.keep}
 		}
-		_, err := layout.Parse(func(field string) string { return "--" + strings.ToLower(field) })
+		_, err := layout.Parse(func(field string, value ...string) string { return "--" + strings.ToLower(field) })
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v, want %s", c, err, c.want)
 		}

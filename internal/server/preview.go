@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -230,7 +231,7 @@ func (s *Server) plan(ctx context.Context, p *Preview, r nextbatch.Request, keep
 	}
 	admit := func(bytes int64, less ...string) error { return s.jobs.memory.alone("an ask", bytes, less) }
 	r.Keep, r.Batch, r.Admit, r.FieldName, r.Learner = keep, min(batch, r.Table.Rows()), admit,
-		parameterOfField, learner.Auto
+		options.Parameter, learner.Auto
 	p.markLeaks(ctx, r)
 	plan, err := r.Plan(ctx)
 	if err != nil {

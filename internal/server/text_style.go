@@ -1,15 +1,10 @@
 package server
 
 import (
-	"cmp"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -83,66 +78,4 @@ func understood(t *dataset.Table, format string) Understood {
 		u.Encoding = "utf-8"
 	}
 	return u
-}
-
-// Messages about tables name flags of the command. Requests have parameters instead, and some flags have none.
-var (
-	flagsOfCommand = regexp.MustCompile(`--([a-z][a-z-]*)(?: ('(?:[^']|'\\'')*'|[^\s;)]*[^\s;),.]|[.,]))?`)
-	withoutFlags   = []struct {
-		of *regexp.Regexp
-		to string
-	}{
-		{regexp.MustCompile(`; --categorical ('(?:[^']|'\\'')*'|\S+) makes it a column of categories`), ""},
-		{regexp.MustCompile(`; if the column holds words, give --categorical .*`), ""},
-		{regexp.MustCompile(`rename the file to end in \S+, or give`), "give"},
-		{regexp.MustCompile(`give --sheet with one of`), "leave only one of these in the workbook:"},
-	}
-	parameterOf = map[string]string{"sep": "separator"}
-)
-
-// inParameters returns a message about an upload with the parameters of the request in place of flags: decimal=comma
-// for --decimal ,
-func inParameters(text string) string {
-	for _, flag := range withoutFlags {
-		text = flag.of.ReplaceAllString(text, flag.to)
-	}
-	return flagsOfCommand.ReplaceAllStringFunc(text, func(flag string) string {
-		found := flagsOfCommand.FindStringSubmatch(flag)
-		name, value := found[1], strings.ReplaceAll(strings.Trim(found[2], "'"), `'\''`, "'")
-		name = cmp.Or(parameterOf[name], strings.ReplaceAll(name, "-", "_"))
-		switch {
-		case value == "":
-			return name
-		case value == "space":
-			value = "blank"
-		case len(value) == 1:
-			value = cmp.Or(nameOfMark(value[0]), value)
-		case strings.Contains(value, " "):
-			value = strconv.Quote(value)
-		}
-		return name + "=" + value
-	})
-}
-
-// speakToRequests makes what is said about an uploaded table name the parameters of the request.
-func speakToRequests(t *dataset.Table) {
-	o := t.Origin()
-	for _, list := range []*[]string{&o.Notes, &o.Warnings} {
-		*list = slices.Clone(*list)
-		for i, text := range *list {
-			(*list)[i] = inParameters(text)
-		}
-	}
-	t.SetOrigin(o)
-}
-
-// parameterOfField returns what a request that uploads a table calls a field of a nextbatch.Request.
-func parameterOfField(field string) string {
-	switch field {
-	case "TargetColumns":
-		return "target"
-	case "IDColumn":
-		return "id"
-	}
-	return campaign.SettingOf(field)
 }

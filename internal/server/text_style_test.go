@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -67,52 +68,23 @@ func TestPreviewUnderstands(t *testing.T) {
 	}
 }
 
-// TestUploadsNameParameters: no message about a table that package source writes names a flag to who uploads it.
-func TestUploadsNameParameters(t *testing.T) {
+// TestReadersNameNoFlags: what package source says about a table names no flag, as who uploads it has none.
+func TestReadersNameNoFlags(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"it is taken to have a decimal comma (--decimal . says otherwise)": "it is taken to have a decimal comma (decimal=point says otherwise)",
-		"over a thousand (--decimal , says otherwise)":                     "over a thousand (decimal=comma says otherwise)",
-		"give --sep space": "give separator=blank",
-		"give its encoding, such as --encoding windows-1252 or --encoding latin1":                         "give its encoding, such as encoding=windows-1252 or encoding=latin1",
-		"and column \"x<\" marks them; --censored drop makes them missing":                                "and column \"x<\" marks them; censored=drop makes them missing",
-		"confirm them with --missing-marks gut,schlecht; --categorical y makes it a column of categories": "confirm them with missing_marks=gut,schlecht",
-		"with --missing-marks 'it'\\''s bad,no'; --categorical 'a b' makes it a column of categories":     "with missing_marks=\"it's bad,no\"",
-		"name words that mean that with --missing-marks":                                                  "name words that mean that with missing_marks",
-		"rename the file to end in .xlsx, or give --format xlsx":                                          "give format=xlsx",
-		"write its parts as columns of their own, or --ignore meta":                                       "write its parts as columns of their own, or ignore=meta",
-		"give --sheet with one of \"a\", \"b\"":                                                           "leave only one of these in the workbook: \"a\", \"b\"",
-	} {
-		if got := inParameters(text); got != want {
-			t.Errorf("%s", got)
+	flag, count := regexp.MustCompile(`["`+"`"+`][^"]*--[a-z]`), 0
+	err := filepath.WalkDir("../../dataset/source", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
 		}
-	}
-	known := map[string]bool{"separator": true, "format": true, "ignore": true, "decimal": true, "encoding": true,
-		"censored": true, "missing_marks": true, "lod": true}
-	files, err := filepath.Glob("../../dataset/source/internal/*/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	said := 0
-	for _, path := range files {
+		count++
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+		if found := flag.Find(raw); found != nil {
+			t.Errorf("%s: %s", path, found)
 		}
-		for line := range strings.Lines(string(raw)) {
-			if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(strings.TrimSpace(line), "//") {
-				continue
-			}
-			for _, flag := range flagsOfCommand.FindAllString(line, -1) {
-				name, _, _ := strings.Cut(inParameters(flag), "=")
-				if said++; !known[name] && name != "categorical" && name != "sheet" { // as a whole, above
-					t.Errorf("%s: nobody who uploads a table has %s", path, flag)
-				}
-			}
-		}
-	}
-	if said < 10 {
-		t.Errorf("%d flags", said)
+		return err
+	})
+	if err != nil || count < 30 {
+		t.Error(count, err)
 	}
 }
 
@@ -138,5 +110,15 @@ func TestUploadsAreToldParameters(t *testing.T) {
 	status, body = v.do(t, "owner", "POST", "/v1/previews", "a b y\n1 2 3\n4 5 6\n7 8 9\n")
 	if status != 422 || !strings.Contains(string(body), "give separator=blank") {
 		t.Errorf("%d %s", status, body)
+	}
+	for query, c := range map[string][2]string{
+		"?format=csv":                {"PK\x03\x04\x00\x00\x00\x00\n1,2\n", "it looks like an Excel workbook; give format=xlsx"},
+		"?format=tsv&encoding=utf-8": {"a\x00\t\x00b\x00\n\x00", "give encoding=utf-16le"},
+		"?format=jsonl":              {"{\"a\": 1, \"meta\": {\"b\": 2}}\n", "pandas.json_normalize does, or ignore=meta"},
+	} {
+		status, body := v.do(t, "owner", "POST", "/v1/previews"+query, c[0])
+		if status != 422 || !strings.Contains(string(body), c[1]) || strings.Contains(string(body), "--") {
+			t.Errorf("%s: %d %s", query, status, body)
+		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
@@ -85,7 +86,7 @@ func (u *uploads) write(file *os.File, body io.Reader) (taken int64, err error) 
 // read reads an uploaded table, through a file, because a table may need a second pass. Call done
 // when the table is no longer used.
 func (s *Server) read(ctx context.Context, t *Upload,
-	options source.Options) (table *dataset.Table, done func(), err error) {
+	opts source.Options) (table *dataset.Table, done func(), err error) {
 	file, err := os.CreateTemp(s.uploads.folder, uploadPrefix+strconv.Itoa(os.Getpid())+"-*")
 	if err != nil {
 		return nil, nil, err
@@ -97,21 +98,17 @@ func (s *Server) read(ctx context.Context, t *Upload,
 	if err != nil {
 		return nil, nil, badBody(err)
 	}
-	options.Ignore = t.Ignore
+	opts.Ignore = t.Ignore
 	if t.Format == "" {
 		t.Format = formatOf(file)
 	}
-	options.Format = t.Format
-	if err := t.apply(&options); err != nil {
+	opts.Format, opts.Setting = t.Format, options.Parameter
+	if err := t.apply(&opts); err != nil {
 		return nil, nil, err
 	}
-	table, done, err = s.readWithin(ctx, file.Name(), taken, options)
+	table, done, err = s.readWithin(ctx, file.Name(), taken, opts)
 	if at := (*source.Error)(nil); errors.As(err, &at) {
 		at.File = "" // nobody has seen its name
-		at.Advice = inParameters(at.Advice)
-	}
-	if err == nil {
-		speakToRequests(table)
 	}
 	return table, done, err
 }

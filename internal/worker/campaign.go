@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -147,7 +148,7 @@ func (c *call) campaignNew() (answer any, err error) {
 
 // tableFor checks the start of a campaign and returns its rows.
 func (c *call) tableFor(body newBody) (*dataset.Table, error) {
-	if err := body.Settings.CheckNamed(argumentOf); err != nil {
+	if err := body.Settings.CheckNamed(options.Argument); err != nil {
 		return nil, refuse("%v", err)
 	}
 	opts, err := reading(body.Settings.Categorical, body.Targets, body.Censored, lod(body.Settings.Lod))
@@ -219,7 +220,7 @@ func (c *call) campaignSettings() (any, error) {
 		Settings campaign.Settings `json:"settings"` // all of them
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
-		if err := body.Settings.CheckNamed(argumentOf); err != nil {
+		if err := body.Settings.CheckNamed(options.Argument); err != nil {
 			return nil, refuse("%v", err)
 		}
 		return changedOf(camp.ChangeSettings(c.ctx, body.by(), body.Settings))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -55,7 +56,7 @@ func (c *call) asking() campaign.Ask {
 		Fitting:  c.fitting(),
 		Progress: c.picking,
 		Admit:    func(bytes int64, less ...string) error { return c.server.admit("the request", bytes, less) },
-		Kept:     c.kept, FieldName: argumentOf,
+		Kept:     c.kept, FieldName: options.Argument,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -176,7 +177,7 @@ func (c *call) inputs(from inputTable, labels []string) (t tables.Tables, err er
 		return t, err
 	}
 	t.Columns = tables.Columns{Categorical: from.Categorical, Keep: from.Keep, Ordered: from.Ordered}
-	t.Names, t.FieldName = tables.Names{t.Pool: from.Table.Name}, argumentOf
+	t.Names, t.FieldName = tables.Names{t.Pool: from.Table.Name}, options.Argument
 	return t, nil
 }
 
@@ -221,13 +222,10 @@ func (c *call) admitFit(body fitBody, config network.Config, rows, inputs, targe
 	if err := config.Check(); err != nil {
 		return refuse("%v", err)
 	}
-	members := max(1, body.Members)
-	need, file := config.Memory(inputs, rows, members)
-	if body.Learner.Blends() {
-		need, file = learner.Memory(body.Learner, config, inputs, rows)
-	}
+	choices := fitted.Choices{Learner: body.Learner, Network: config, Members: body.Members}
+	need, file := choices.Memory(rows, inputs, targets, 0)
 	less := []string{"narrower layers (hidden)"}
-	if members > 1 {
+	if body.Members > 1 {
 		less = append(less, "fewer networks (ensemble)")
 	}
 	return c.server.admit("the training", need+file, append(less, "fewer rows"))

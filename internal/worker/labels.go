@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // labelsBody requests the numbers in columns of labels that are text, as they are read in a file with the table.
@@ -86,7 +87,7 @@ func (c *call) labels() (any, error) {
 
 // spelled returns options by which labels keep their spelling, so that each that is wrong can be named.
 func spelled(opts source.Options, labels []string) source.Options {
-	opts.Setting, opts.Missing = settingOf, []string{}
+	opts.Setting, opts.Missing = options.Argument, []string{}
 	for _, name := range labels {
 		opts.Kinds[name] = dataset.KindText
 	}

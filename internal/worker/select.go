@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -72,23 +73,6 @@ type selectBody struct {
 	plate.Layout
 }
 
-// arguments maps the fields of a request to the arguments of the Python functions.
-var arguments = map[string]string{
-	"Learner": "learner", "Given": "learners", "Batch": "n", "Spec": "method", "TargetColumns": "y", "Weights": "weights",
-	"Ranges": "range", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
-	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
-	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
-	"MinPerGroup": "min_per_group", "MaxGroups": "at_most_groups", "Same": "same", "Runs": "runs",
-	"Replicates": "replicates", "ReplicateShare": "replicate_share",
-	"Plate": "plate", "Controls": "controls",
-	"Categorical": "categorical", "Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude",
-	"Pending": "pending", "PerCost": "cost_aware",
-	"GroupIsInput": "group_input", "Aims": "target", "Network.Architecture.Hidden": "hidden",
-	"Network.Architecture.Activation": "activation", "Network.Training.Epochs": "epochs",
-}
-
-func argumentOf(field string) string { return arguments[field] }
-
 // request returns a request with what the body and its kind have in common.
 func (c *call) request(p picking) (r nextbatch.Request, err error) {
 	switch {
@@ -101,7 +85,7 @@ func (c *call) request(p picking) (r nextbatch.Request, err error) {
 	r = nextbatch.Request{
 		Ask:       limits.Ask{Batch: p.N, Pending: p.Pending, Must: p.Must, Exclude: p.Exclude},
 		Options:   fitted.Options{Choices: fitted.Choices{Seed: p.Seed}},
-		FieldName: argumentOf, Progress: c.picking, Input: tables.Input{Names: map[*dataset.Table]string{}},
+		FieldName: options.Argument, Progress: c.picking, Input: tables.Input{Names: map[*dataset.Table]string{}},
 	}
 	r.Admit = func(bytes int64, less ...string) error { return c.server.admitSelection(bytes, p.MaxMemory, less) }
 	if p.Method != "" {
@@ -205,7 +189,7 @@ func (c *call) checkLearner(kind learner.Kind, choice network.Choice) error {
 
 // trained checks how to train.
 func trained(c network.Choice, seed uint64) (network.Config, error) {
-	config, err := c.Config(seed, argumentOf)
+	config, err := c.Config(seed, options.Argument)
 	if err != nil {
 		return config, refuse("%v", err)
 	}

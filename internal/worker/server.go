@@ -20,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -301,7 +302,7 @@ func messageOf(err error) string {
 	if wrong := (*spec.Error)(nil); errors.As(err, &wrong) {
 		return err.Error() + "\n" + wrong.Caret()
 	}
-	return err.Error()
+	return options.Error(options.Argument, err)
 }
 
 // hello identifies the worker. A client of another protocol is rejected, so that it does

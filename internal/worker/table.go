@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -56,19 +57,6 @@ func reading(categorical, labels []string, censored string, limits lod) (o sourc
 // lod is the limit of detection of labels, as source.ParseLod reads it. Empty means that it is not known.
 type lod string
 
-// settingOf is what messages call an option of a reader: an argument of the Python functions.
-func settingOf(field, value string) string {
-	switch field {
-	case "Censored":
-		return fmt.Sprintf("censored=%q", value)
-	case "Lod":
-		return "lod=" + value
-	case "Categorical":
-		return fmt.Sprintf("categorical=[%q]", value)
-	}
-	return ""
-}
-
 // build makes a table of its columns, which may take maxMemory bytes; 0 means what the machine
 // has available. The options are those for cells.
 func (c *call) build(t table, opts source.Options, maxMemory int64) (*dataset.Table, error) {
@@ -76,7 +64,7 @@ func (c *call) build(t table, opts source.Options, maxMemory int64) (*dataset.Ta
 		return nil, err
 	}
 	var columns []source.Column
-	opts.Setting = settingOf
+	opts.Setting = options.Argument
 	for _, one := range t.Columns {
 		if err := c.ctx.Err(); err != nil {
 			return nil, err

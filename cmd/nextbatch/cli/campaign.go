@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -197,12 +198,12 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 		Fitting:  f.progress.fitting(),
 		Progress: f.progress.selection(),
 		Admit:    func(bytes int64, less ...string) error { return mem.admit("the ask", bytes, less...) },
-		FieldName: func(field string) string {
+		FieldName: func(field string, value ...string) string {
 			switch field {
 			case "Batch", "Must", "Exclude": // of the command itself
-				return flagOf(field)
+				return options.Flag(field, value...)
 			}
-			return "campaign settings " + flagOf(field)
+			return "campaign settings " + options.Flag(field, value...)
 		},
 	}
 }
@@ -266,12 +267,6 @@ func idsOfTable(ctx context.Context, c *campaign.Campaign, path string, mem memo
 func predictionColumns(prefix string, target int, predictions [][]fitted.Prediction) []dataset.Column {
 	value, low, high := dataset.NewNumeric(prefix+"prediction"), dataset.NewNumeric(prefix+"low"),
 		dataset.NewNumeric(prefix+"high")
-	number := func(v *fitted.Float) float64 {
-		if v == nil {
-			return math.NaN()
-		}
-		return float64(*v)
-	}
 	intervals := false
 	for _, p := range predictions {
 		if target >= len(p) {
@@ -281,8 +276,8 @@ func predictionColumns(prefix string, target int, predictions [][]fitted.Predict
 			continue
 		}
 		value.Append(float64(p[target].Value))
-		low.Append(number(p[target].Low))
-		high.Append(number(p[target].High))
+		low.Append(limit(p[target].Low))
+		high.Append(limit(p[target].High))
 		intervals = intervals || p[target].Low != nil
 	}
 	if !intervals {

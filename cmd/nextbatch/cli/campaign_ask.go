@@ -319,10 +319,7 @@ func (p *campaignPredicting) compute(ctx context.Context, c *campaign.Campaign) 
 	if err != nil {
 		return nil, err
 	}
-	if p.out == "" {
-		return &answer{text: func(out io.Writer) error { return source.WriteCSV(out, t) }}, nil
-	}
-	return &answer{save: []func() error{func() error { return source.WriteFile(p.out, t) }}}, nil
+	return tableAnswer(p.out, t), nil
 }
 
 // predictedTable has a line for each open row.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
@@ -116,7 +117,7 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 			return err // with a caret at the place
 		}
 	}
-	if err := s.CheckNamed(flagOf); err != nil {
+	if err := s.CheckNamed(options.Flag); err != nil {
 		return usageError{err}
 	}
 	return nil

@@ -66,7 +66,7 @@ func openDevice(c *cobra.Command, log io.Writer) (device.Device, error) {
 	case errors.Is(err, device.ErrUnknown), flag.Changed && name != "auto":
 		return nil, usagef("--device %s: %w", name, err)
 	}
-	fmt.Fprintf(log, "warning: computing on the CPU: %v\n", err)
+	fmt.Fprintf(log, "warning: computing on the CPU: %s\n", shownError(err))
 	return nil, nil
 }
 
@@ -92,13 +92,13 @@ func examineDevices() (list []deviceHealth, tests []healthCheck) {
 	for _, driver := range device.Drivers() {
 		n, err := driver.Count()
 		if err != nil {
-			list = append(list, deviceHealth{Name: driver.Name, Error: err.Error()})
+			list = append(list, deviceHealth{Name: driver.Name, Error: shownError(err)})
 		}
 		for number := range n {
 			name := fmt.Sprintf("%s:%d", driver.Name, number)
 			d, err := driver.Open(number, 0)
 			if err != nil {
-				list = append(list, deviceHealth{Name: name, Error: err.Error()})
+				list = append(list, deviceHealth{Name: name, Error: shownError(err)})
 				tests = append(tests, healthCheck{Name: "opening " + name, Error: 1, device: name})
 				continue
 			}

@@ -9,18 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // columnFlags describe the columns of a table.
@@ -84,7 +86,7 @@ func (f *columnFlags) tables(path string, table *dataset.Table) tables.Tables {
 	return tables.Tables{
 		Input: tables.Input{Table: table, Names: map[*dataset.Table]string{table: nameOf(path)},
 			TargetColumns: f.targets(table.Names()), Columns: f.Columns, RandomColumn: f.random, IDColumn: f.id,
-			Missing: f.missingInputs()}, FieldName: flagOf,
+			Missing: f.missingInputs()}, FieldName: options.Flag,
 	}
 }
 
@@ -325,7 +327,7 @@ func registerThreads(c *cobra.Command, to *int) {
 }
 
 func (f *networkFlags) config() (network.Config, error) {
-	c, err := f.Config(f.seed, flagOf)
+	c, err := f.Config(f.seed, options.Flag)
 	if err != nil {
 		return c, usageError{err}
 	}

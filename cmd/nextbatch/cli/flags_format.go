@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // formatFlags determine how tables are written.
@@ -100,9 +101,9 @@ func (f *formatFlags) options() (o source.Options, err error) {
 		}
 	}
 	if f.prefix != "" {
-		o.Setting = func(field, value string) string {
-			flag := source.FlagOf(field, value)
-			if field == "Categorical" || field == "Lod" { // which the files have in common
+		o.Setting = func(field string, value ...string) string {
+			flag := options.Flag(field, value...)
+			if field == "Kinds" || field == "Lod" { // which the files have in common
 				return flag
 			}
 			return "--" + f.prefix + strings.TrimPrefix(flag, "--")

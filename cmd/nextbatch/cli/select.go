@@ -20,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -281,25 +282,6 @@ func requestError(err error) error {
 	return err
 }
 
-// flagNames maps the fields of a request to their flags.
-var flagNames = map[string]string{
-	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "Ranges": "--range",
-	"IDColumn": "--id", "Train": "--train", "Pool": "--pool",
-	"Model": "--model", "Learner": "--learner", "Features": "--pool-features", "Features.Train": "--train-features",
-	"Members":    "--ensemble",
-	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
-	"MinPerGroup": "--min-per-group", "MaxGroups": "--at-most-groups", "Same": "--same", "Runs": "--runs",
-	"Replicates": "--replicates", "ReplicateShare": "--replicate-share",
-	"Plate": "--plate", "Controls": "--controls",
-	"Categorical": "--categorical", "Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude",
-	"Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
-	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation",
-	"Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
-}
-
-// flagOf returns the flag of a field.
-func flagOf(field string) string { return flagNames[field] }
-
 // check reads the flags.
 func (s *selecting) check() error {
 	byFeatures := s.trainFeatures != "" || s.poolFeatures != ""
@@ -368,7 +350,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 			Fitting: s.progress.fitting(),
 		},
 		Resources: nextbatch.Resources{Output: output, Folder: s.folder(), Streams: streams},
-		ModelName: s.model, FieldName: flagOf, Progress: s.progress.selection(),
+		ModelName: s.model, FieldName: options.Flag, Progress: s.progress.selection(),
 	}
 	if s.model != "" || byFeatures {
 		s.request.Learner = "" // nothing is fitted

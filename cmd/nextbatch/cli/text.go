@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/report"
 )
 
@@ -43,7 +44,7 @@ func shown(text string) string {
 
 func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// shownError returns the text of an error, with a line for each joined error.
+// shownError returns the text of an error and its hints, with a line for each joined error.
 // Any other line break is escaped.
 func shownError(err error) string {
 	if at, ok := err.(*fs.PathError); ok {
@@ -65,6 +66,9 @@ func shownError(err error) string {
 		text = after
 	}
 	b.WriteString(shown(text))
+	if hinted, ok := err.(options.Hinted); ok {
+		b.WriteString(options.In(options.Flag, hinted.Hints()...))
+	}
 	return b.String()
 }
 

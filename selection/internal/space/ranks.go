@@ -91,8 +91,9 @@ func (r *Network) meet(rows, cols int, embedded, other int64) error {
 					"set NEXTBATCH_SIMD=avx2, or to what all machines have, for all ranks", i)}
 		case one[3] != all[3]:
 			return &place.ProblemError{Field: "Train",
-				Reason: fmt.Sprintf("rank %d has other labelled rows, or other features of them, than rank 0: networks that a GPU trains differ from those of a CPU, "+
-					"so write --device cpu for all ranks, and let all of them read the same files", i)}
+				Reason: fmt.Sprintf("rank %d has other labelled rows, or other features of them, than rank 0: "+
+					"networks that a GPU trains differ from those of a CPU, "+
+					"so let all ranks train on the CPU, and read the same files", i)}
 		case one[4] != all[4]:
 			return &place.ProblemError{Field: "Batch",
 				Reason: fmt.Sprintf(

@@ -372,18 +372,19 @@ func (t *Tally) IsNumeric(c *dataset.Numeric) bool {
 // Remarks are what people should know about the cells of a column, given what messages call options and the column of
 // ids, which may be nil.
 func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
-	setting func(field, value string) string) (warnings, notes []string) {
+	setting func(field string, value ...string) string) (warnings, notes []string) {
 	name := c.Name()
 	of := fmt.Sprintf("column %q", name)
 	if t.Words.Total > 0 {
 		advice := "correct such cells, or make them empty if they are missing"
-		if marks := setting("Missing", strings.Join(t.Words.List[:min(3, len(t.Words.List))], ",")); marks != "" {
+		if marks := setting("MissingMarks", strings.Join(t.Words.List[:min(3, len(t.Words.List))], ",")); marks != "" {
 			advice = "correct such cells, or confirm them with " + marks
 		}
-		warnings = append(warnings,
-			fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s; %s makes it a column of categories",
-				of, words.Count(t.Words.Total, "cell", "cells"), isAre(t.Words.Total), &t.Words, advice,
-				setting("Categorical", name)))
+		if kinds := setting("Kinds", name); kinds != "" {
+			advice += "; " + kinds + " makes it a column of categories"
+		}
+		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s",
+			of, words.Count(t.Words.Total, "cell", "cells"), isAre(t.Words.Total), &t.Words, advice))
 	}
 	if t.limits.Total > 0 {
 		if !t.Label {

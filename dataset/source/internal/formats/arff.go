@@ -21,7 +21,7 @@ import (
 // error. The options Delimiter and Header have no effect here.
 func ReadARFF(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	t, err := readARFF(ctx, r, opts)
-	return t, ended(ctx, err)
+	return t, ended(ctx, sheets.Worded(err, opts))
 }
 
 func readARFF(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {

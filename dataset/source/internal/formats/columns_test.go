@@ -163,8 +163,11 @@ func TestKnownColumns(t *testing.T) {
 // TestMessagesAboutColumns name rows from 0, and options as the caller does.
 func TestMessagesAboutColumns(t *testing.T) {
 	opts := sheets.Options{Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}, Lenient: true, RowNames: "id",
-		Setting: func(field, value string) string {
-			return map[string]string{"Censored": "censored=" + value, "Categorical": "categorical=" + value}[field]
+		Setting: func(field string, value ...string) string {
+			if field != "Censored" && field != "Kinds" {
+				return ""
+			}
+			return map[string]string{"Censored": "censored=", "Kinds": "categorical="}[field] + value[0]
 		}}
 	ids := sheets.Column{Known: dataset.NewText("id", "a", "b", "c", "d", "e", "f")}
 	got, err := sheets.ReadColumns(t.Context(), []sheets.Column{ids, cellsOf("x", "1.5", "lost", "2", "3", "4", "<0.5"),

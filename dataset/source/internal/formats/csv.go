@@ -14,12 +14,13 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // ReadCSV reads a table from CSV text.
 func ReadCSV(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	t, err := readCSV(ctx, r, opts, nil)
-	return t, ended(ctx, err)
+	return t, ended(ctx, sheets.Worded(err, opts))
 }
 
 // readCSV takes the indices of columns that turned out not to be numeric.
@@ -336,7 +337,7 @@ func (c *csvReader) checkDelimiter(sample []sheets.Sampled) error {
 	}
 	return &sheets.Error{Kind: sheets.ErrFormat, Line: sample[0].Line,
 		Detail: fmt.Sprintf("each line has as many fields if they are separated by %q, not by %q", ' ', c.Comma),
-		Advice: "give --sep space"}
+		Hints:  []options.Hint{{Before: "give ", Option: "Delimiter", Value: []string{" "}}}}
 }
 
 func (c *csvReader) readRest() error {

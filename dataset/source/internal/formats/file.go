@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,7 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
-	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -54,7 +53,7 @@ func ReadFile(ctx context.Context, path string, opts sheets.Options) (*dataset.T
 			return withEncoding(again, opts.Encoding), nil
 		}
 	}
-	return t, inFile(path, ended(ctx, once(err)))
+	return t, inFile(path, ended(ctx, once(err, opts)))
 }
 
 // isDelimited reports whether a file is a text of separated fields.
@@ -91,7 +90,7 @@ func Read(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table
 		return nil, err
 	}
 	t, err := read(ctx, start, opts, nil)
-	return t, ended(ctx, once(err))
+	return t, ended(ctx, once(err, opts))
 }
 
 // sniffBytes suffice to detect a format.
@@ -106,15 +105,14 @@ func delimited(start []byte) string {
 	return ".csv"
 }
 
-// once adds to the error of a column that is not numeric, where the source
-// cannot be read a second time, how the first time would suffice.
-func once(err error) error {
+// once ends the advice of an error, which is about a source that cannot be read a second time where a column is not
+// numeric: it says how the first time would suffice.
+func once(err error, opts sheets.Options) error {
 	if at := (*sheets.Error)(nil); errors.As(err, &at) && sheets.LateColumns(err) != nil {
-		at.Advice += fmt.Sprintf(
-			"; if the column holds words, give --categorical %s, because this source cannot be read twice",
-			words.Argument(at.Name))
+		at.Hints = append(at.Hints, options.Hint{Option: "Kinds", Value: []string{at.Name},
+			Before: "; if the column holds words, give ", After: ", because this source cannot be read twice"})
 	}
-	return err
+	return sheets.Worded(err, opts)
 }
 
 // isRegular reports whether a file can be read a second time.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // tableReader reads a table. notNumeric lists the columns, from 0, that an earlier
@@ -37,8 +38,10 @@ func CheckFormat(name string) error {
 		return nil
 	}
 	return &sheets.Error{Kind: sheets.ErrFormat, Detail: fmt.Sprintf("there is no format %q", name),
-		Advice: "formats are csv, tsv, jsonl, xlsx, parquet, arff, npy, npz and mat"}
+		Advice: formatNames}
 }
+
+const formatNames = "formats are csv, tsv, jsonl, xlsx, parquet, arff, npy, npz and mat"
 
 // readerFor returns the reader that the options name, or else the one for the
 // extension.
@@ -54,7 +57,8 @@ func readerFor(extension string, opts sheets.Options) (tableReader, error) {
 		e.Detail = "the name has no extension"
 	}
 	if e.Advice == "" {
-		e.Advice = "say which it is, such as --format csv; formats are csv, tsv, jsonl, xlsx, parquet, arff, npy, npz and mat"
+		e.Hints = []options.Hint{{Before: "say which it is, such as ", Option: "Format", Value: []string{"csv"},
+			After: "; " + formatNames, Otherwise: formatNames}}
 	}
-	return nil, e
+	return nil, sheets.Worded(e, opts)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 const (
@@ -112,15 +113,18 @@ func checkText(text []byte) error {
 	}
 	e := &sheets.Error{Kind: sheets.ErrEncoding, Detail: "it contains zero bytes, as binary files do",
 		Advice: "check the file's format"}
+	give := func(detail, option, value string) {
+		e.Detail, e.Advice = detail, ""
+		e.Hints = []options.Hint{{Before: "give ", Option: option, Value: []string{value}}}
+	}
 	if format := sniff(text); format != "" {
-		e.Detail, e.Advice = "it looks like "+formatName[format], "rename the file to end in "+format+
-			", or give --format "+format[1:]
+		give("it looks like "+formatName[format], "Format", format[1:])
 	} else if bytes.HasPrefix(text, []byte(oleMagic)) {
 		e.Detail, e.Advice = "it looks like an old Excel workbook", hints[".xls"]
 	} else if len(text) > 3 && text[0] != 0 && text[1] == 0 && text[3] == 0 {
-		e.Detail, e.Advice = "it looks like UTF-16", "give --encoding utf-16le"
+		give("it looks like UTF-16", "Encoding", "utf-16le")
 	} else if len(text) > 3 && text[1] != 0 && text[0] == 0 && text[2] == 0 {
-		e.Detail, e.Advice = "it looks like UTF-16", "give --encoding utf-16be"
+		give("it looks like UTF-16", "Encoding", "utf-16be")
 	}
 	return e
 }
@@ -198,7 +202,7 @@ func (in *input) read() error {
 			return nil
 		}
 		if at := (*sheets.Error)(nil); errors.As(err, &at) {
-			return &sheets.Error{Line: in.line, Kind: at.Kind, Detail: at.Detail, Advice: at.Advice}
+			return &sheets.Error{Line: in.line, Kind: at.Kind, Detail: at.Detail, Advice: at.Advice, Hints: at.Hints}
 		}
 		if err != nil {
 			return &sheets.Error{Line: in.line, Kind: sheets.ErrRead, Cause: err, Advice: "check that the file is complete"}

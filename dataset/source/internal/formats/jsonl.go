@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 func readJSONLines(ctx context.Context, r io.Reader, opts sheets.Options, notNumeric []int) (*dataset.Table, error) {
@@ -133,7 +134,8 @@ func (j *jsonReader) addMember(rec cells.Record, key string, s *jsonScanner) err
 		return nil
 	case kind == jsonNested:
 		e.Kind, e.Detail, e.Advice = sheets.ErrNested, cells.QuoteShort(value),
-			"write its parts as columns of their own, as pandas.json_normalize does, or --ignore "+key
+			"write its parts as columns of their own, as pandas.json_normalize does"
+		e.Hints = []options.Hint{{Before: ", or ", Option: "Ignore", Value: []string{key}}}
 		return e
 	case j.filled[c] > j.done:
 		e.Kind, e.Detail, e.Advice = sheets.ErrJSON, "the key appears twice", "remove one"

@@ -80,7 +80,7 @@ func TestReadJSONLinesRefuses(t *testing.T) {
 			`line 2, column 1 (a): the value is not a number: "x"; correct it, or leave it empty if it is missing`},
 		{"Latin-1", "{\"a\":\"\xe9\"}", sheets.ErrEncoding,
 			`line 1, column 1 (a): the text is not in the expected encoding: "\xe9" is not UTF-8; ` +
-				sheets.Advice[sheets.ErrEncoding]},
+				"give its encoding, such as --encoding windows-1252 or --encoding latin1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ReadJSONLines(t.Context(), strings.NewReader(test.text), sheets.Options{})
@@ -188,5 +188,5 @@ func FuzzReadJSONLines(f *testing.F) {
 // second time with what it has learnt.
 func ReadJSONLines(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	t, err := readJSONLines(ctx, r, opts, nil)
-	return t, ended(ctx, err)
+	return t, ended(ctx, sheets.Worded(err, opts))
 }

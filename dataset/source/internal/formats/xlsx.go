@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // A workbook (ECMA-376) is a zip archive of XML parts: the list of sheets, the
@@ -381,7 +382,8 @@ func (l *sheetList) choose(name string, parts relations) (id string, err error) 
 			sheets.ShortList(names)}
 	case len(visible) != 1:
 		return "", &sheets.Error{Kind: sheets.ErrSheet, Detail: fmt.Sprintf("there are %d, and none is named", len(names)),
-			Advice: "give --sheet with one of " + sheets.ShortList(names)}
+			Hints: []options.Hint{{Before: "give ", Option: "Array", After: " with one of " + sheets.ShortList(names),
+				Otherwise: "leave only one of these in the workbook: " + sheets.ShortList(names)}}}
 	}
 	return visible[0].id, nil
 }

@@ -409,5 +409,5 @@ func TestStringsOfOtherSheets(t *testing.T) {
 // A reader without random access is first read into memory.
 func ReadXLSX(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	t, err := readXLSX(ctx, r, opts, nil)
-	return t, ended(ctx, err)
+	return t, ended(ctx, sheets.Worded(err, opts))
 }

@@ -35,7 +35,7 @@ func ReadColumns(ctx context.Context, columns []Column, opts Options) (*dataset.
 	if late := LateColumns(err); late != nil {
 		t, err = readColumns(ctx, columns, opts, late)
 	}
-	return t, err
+	return t, Worded(err, opts)
 }
 
 // readColumns takes the indices of columns that turned out not to be numeric.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // What can be wrong with a file, for errors.Is.
@@ -39,15 +41,16 @@ var (
 
 // Error reports where a file is wrong, how, and what to do.
 type Error struct {
-	File   string // empty if the reader was given no name
-	Line   int    // from 1; 0 if no single line is at fault
-	Row    int    // of the data, from 1, in files without lines; 0 if no single row is at fault. Messages count from 0
-	Column int    // from 1; 0 if no single column is at fault
-	Name   string // of the column, where it has one
-	Kind   error  // one of the errors above
-	Detail string // what was found
-	Advice string // what to do
-	Cause  error  // the underlying error, if any
+	File   string         // empty if the reader was given no name
+	Line   int            // from 1; 0 if no single line is at fault
+	Row    int            // of the data, from 1, in files without lines; 0 if no single row is at fault. Messages count from 0
+	Column int            // from 1; 0 if no single column is at fault
+	Name   string         // of the column, where it has one
+	Kind   error          // one of the errors above
+	Detail string         // what was found
+	Advice string         // what to do
+	Hints  []options.Hint // which end the advice, as Worded adds them
+	Cause  error          // the underlying error, if any
 
 	late []int // columns, from 0, that looked numeric but are not; see ReadFile
 }
@@ -69,6 +72,26 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
+
+// Worded ends the advice of an error with its hints, in the words of the options, and returns it.
+func Worded(err error, opts Options) error {
+	at := (*Error)(nil)
+	if !errors.As(err, &at) {
+		return err
+	}
+	if opts.Format == "" && len(at.Hints) > 0 && at.Hints[0].Option == "Format" && at.Kind == ErrEncoding {
+		at.Advice = "rename the file to end in ." + at.Hints[0].Value[0] + ", or "
+	}
+	if at.Advice == Advice[ErrEncoding] {
+		at.Hints = encodings
+	}
+	at.Advice += options.In(opts.setting, at.Hints...)
+	at.Hints = nil
+	return err
+}
+
+var encodings = []options.Hint{{Before: ", such as ", Option: "Encoding", Value: []string{"windows-1252"}},
+	{Before: " or ", Option: "Encoding", Value: []string{"latin1"}}}
 
 func (e *Error) where() string {
 	var parts []string

@@ -363,7 +363,7 @@ func (g *Guesser) settle() error {
 			} else if found.Total > 1 {
 				e.Detail = found.With(ids)
 				e.Advice = "correct them, or leave them empty if they are missing"
-				if marks := g.Opts.setting("Missing", ""); marks != "" {
+				if marks := g.Opts.setting("MissingMarks"); marks != "" {
 					e.Advice += "; name words that mean that with " + marks
 				}
 			}
@@ -406,7 +406,7 @@ func (g *Guesser) checkUnits(j int, s *NumberSink) error {
 	}
 	e := &Error{Line: s.cells.Beside.Line, Row: s.cells.Beside.Row, Column: j + 1, Name: g.Names[j], Kind: ErrUnit,
 		Detail: detail, Advice: advice}
-	if words := g.Opts.setting("Categorical", g.Names[j]); words != "" && !s.label && !s.cells.History {
+	if words := g.Opts.setting("Kinds", g.Names[j]); words != "" && !s.label && !s.cells.History {
 		e.Advice += "; " + words + " makes it a column of categories"
 	}
 	return e
@@ -423,7 +423,7 @@ func (g *Guesser) unknownLimit(j int, t *cells.Tally) *Error {
 		e.Advice += ", or give it: " + lod
 	}
 	missing := g.Opts.setting("Censored", "drop")
-	if marks := g.Opts.setting("Missing", strings.Join(t.Unclear.List, ",")); t.Beyond.Total == 0 && marks != "" {
+	if marks := g.Opts.setting("MissingMarks", strings.Join(t.Unclear.List, ",")); t.Beyond.Total == 0 && marks != "" {
 		missing = marks
 	}
 	e.Advice += "; " + missing + " makes such labels missing, so that their rows may be picked again"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -67,10 +68,10 @@ type Options struct {
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
-	// Setting, unless nil, is what messages call an option with a value, as in censored="drop" for the field
-	// Censored; empty means that the user cannot set it. The fields are Missing, Censored, Lod, Decimal and, for a kind of
-	// a column, Categorical. Nil means the flags of the command line.
-	Setting func(field, value string) string
+	// Setting, unless nil, is what messages call an option, with a value if one is given, as in censored="drop" for the
+	// field Censored; empty means that the user cannot set it. Missing is MissingMarks there. Nil means the flags of the
+	// command line.
+	Setting func(field string, value ...string) string
 	// Choice drops rows while a text file is read; nil keeps all.
 	Choice *Choice
 	// Array names the array, or the sheet of a workbook, to read in a file with
@@ -101,24 +102,12 @@ func DeclaredKind(o Options, name string) (dataset.Kind, bool) {
 	return kind, declared
 }
 
-// flags are those of the command line that messages name.
-var flags = map[string]string{"Missing": "--missing-marks", "Categorical": "--categorical", "Censored": "--censored",
-	"Decimal": "--decimal", "Lod": "--lod"}
-
-// setting is what messages call an option, with a value unless that is empty.
-func (o Options) setting(field, value string) string {
+// setting is what messages call an option, with a value if one is given.
+func (o Options) setting(field string, value ...string) string {
 	if o.Setting != nil {
-		return o.Setting(field, value)
+		return o.Setting(field, value...)
 	}
-	return FlagOf(field, value)
-}
-
-// FlagOf is what the command line calls an option, with a value unless that is empty.
-func FlagOf(field, value string) string {
-	if value == "" {
-		return flags[field]
-	}
-	return flags[field] + " " + words.Argument(value)
+	return options.Flag(field, value...)
 }
 
 // lodOf returns the limit of detection of a column of labels; NaN if it is not known.

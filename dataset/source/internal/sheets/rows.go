@@ -107,7 +107,7 @@ func (r *Rows) fieldError(rec cells.Record, j int, kind error, field []byte) *Er
 var Advice = map[error]string{
 	ErrNumber:   "correct it, or leave it empty if it is missing",
 	ErrLevel:    "correct it, add it to the attribute's list, or declare the column categorical or text",
-	ErrEncoding: "give its encoding, such as --encoding windows-1252 or --encoding latin1",
+	ErrEncoding: "give its encoding",
 }
 
 // blame turns an error of a field into one of the row if the row has too many

@@ -1,0 +1,182 @@
+// Package options says what each door calls an option: the command line, requests over HTTP, the JSON of settings and
+// asks, and Python. Messages name options by it, so that an advice is worded where it is given.
+package options
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/words"
+)
+
+// names are what the doors call an option; empty where a door has none.
+type names struct {
+	flag, setting, parameter, argument string
+}
+
+// table has the options under the names of their fields, first those of a nextbatch.Request and then those of a
+// source.Options, whose Missing is MissingMarks here. Where there is no parameter, uploads have the setting.
+var table = map[string]names{
+	"Aims":           {"--targets", "", "", "target"},
+	"Batch":          {"-n", "batch", "", "n"},
+	"Budget":         {"--budget", "budget", "", "budget"},
+	"Categorical":    {"--categorical", "categorical", "", "categorical"},
+	"Controls":       {"--controls", "controls", "", "controls"},
+	"CostColumn":     {"--cost", "cost_column", "", "cost"},
+	"Exclude":        {"--exclude", "exclude", "", "exclude"},
+	"Features":       {"--pool-features", "", "", "pool"},
+	"Features.Train": {"--train-features", "", "", "train"},
+	"Folder":         {"--temp-dir", "", "", ""},
+	"Given":          {"", "", "", "learners"},
+	"GroupColumn":    {"--group", "group_column", "", "group"},
+	"GroupIsInput":   {"--group-input", "group_is_input", "", "group_input"},
+	"IDColumn":       {"--id", "id_column", "id", "id"},
+	"Keep":           {"--keep", "keep", "keep", "keep"},
+	"Learner":        {"--learner", "learner", "learner", "learner"},
+	"MaxGroups":      {"--at-most-groups", "at_most_groups", "", "at_most_groups"},
+	"Members":        {"--ensemble", "members", "", "ensemble"},
+	"MinPerGroup":    {"--min-per-group", "min_per_group", "", "min_per_group"},
+	"Missing":        {"--missing", "missing", "", "missing"},
+	"Model":          {"--model", "", "", "model"},
+	"Must":           {"--must", "must", "", "must"},
+	"Pending":        {"--pending", "", "", "pending"},
+	"PerCost":        {"--cost-aware", "per_cost", "", "cost_aware"},
+	"PerGroup":       {"--per-group", "per_group", "", "per_group"},
+	"Plate":          {"--plate", "plate", "", "plate"},
+	"Pool":           {"--pool", "", "", "pool"},
+	"Ranges":         {"--range", "range", "range", "range"},
+	"ReplicateShare": {"--replicate-share", "replicate_share", "", "replicate_share"},
+	"Replicates":     {"--replicates", "replicates", "", "replicates"},
+	"Runs":           {"--runs", "runs", "", "runs"},
+	"Same":           {"--same", "same", "", "same"},
+	"Spec":           {"--method", "spec", "", "method"},
+	"TargetColumns":  {"--target", "targets", "target", "y"},
+	"Train":          {"--train", "", "", "labelled"},
+	"Weights":        {"--weights", "weights", "", "weights"},
+
+	"Network.Architecture.Activation": {"--activation", "", "", "activation"},
+	"Network.Architecture.Hidden":     {"--hidden", "hidden", "", "hidden"},
+	"Network.Training.Epochs":         {"--epochs", "", "", "epochs"},
+
+	"Array":        {"--sheet", "", "", ""},
+	"Censored":     {"--censored", "", "censored", "censored"},
+	"Decimal":      {"--decimal", "", "decimal", ""},
+	"Delimiter":    {"--sep", "", "separator", ""},
+	"Encoding":     {"--encoding", "", "encoding", ""},
+	"Format":       {"--format", "", "format", ""},
+	"Ignore":       {"--ignore", "", "ignore", ""},
+	"Kinds":        {"--categorical", "", "", "categorical"},
+	"Lod":          {"--lod", "lod", "lod", "lod"},
+	"MissingMarks": {"--missing-marks", "", "missing_marks", ""},
+
+	"Device":    {"--device", "", "", "NEXTBATCH_DEVICE"},
+	"MaxMemory": {"--max-memory", "", "", "NEXTBATCH_MAX_MEMORY"},
+}
+
+// marks are the names of separators and marks: on the command line, where most stand for themselves, and over HTTP.
+var marks = map[string][2]string{",": {",", "comma"}, ";": {";", "semicolon"}, "\t": {"tab", "tab"}, "|": {"|", "bar"},
+	" ": {"space", "blank"}, ".": {".", "point"}, "'": {"'", "apostrophe"}}
+
+// Flag words an option, with its value if one is given, as an argument of the command: --decimal ,
+func Flag(option string, value ...string) string {
+	flag := table[option].flag
+	if flag == "" || len(value) == 0 {
+		return flag
+	}
+	text := value[0]
+	if isMark(option) {
+		text = marks[text][0]
+	}
+	return flag + " " + words.Argument(text)
+}
+
+// Setting words an option as the JSON of settings and asks has it: missing="drop"
+func Setting(option string, value ...string) string { return named(table[option].setting, value) }
+
+// Parameter words an option as a parameter of a request that uploads a table: decimal=comma
+func Parameter(option string, value ...string) string {
+	parameter := table[option].parameter
+	if parameter == "" || len(value) == 0 {
+		return cmp.Or(parameter, Setting(option, value...))
+	}
+	text := value[0]
+	switch {
+	case isMark(option):
+		text = marks[text][1]
+	case strings.Contains(text, " "):
+		text = fmt.Sprintf("%q", text)
+	}
+	return parameter + "=" + text
+}
+
+// Argument words an option as an argument of a Python function: categorical=["x"]
+func Argument(option string, value ...string) string {
+	argument := table[option].argument
+	switch {
+	case argument == "" || len(value) == 0:
+		return argument
+	case option == "Lod" || strings.HasPrefix(argument, "NEXTBATCH_"): // a number, and variables of the environment
+		return argument + "=" + value[0]
+	case option == "Kinds":
+		return fmt.Sprintf("%s=[%q]", argument, value[0])
+	}
+	return named(argument, value)
+}
+
+func named(name string, value []string) string {
+	if name == "" || len(value) == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s=%q", name, value[0])
+}
+
+func isMark(option string) bool { return option == "Decimal" || option == "Delimiter" }
+
+// A Hint ends the message of an error: with an option that helps, and the words around it. A door that does not have
+// the option says Otherwise instead.
+type Hint struct {
+	Before, Option, After string
+	Value                 []string // one, or none
+	Otherwise             string
+}
+
+// In words hints as a door does.
+func In(door func(option string, value ...string) string, hints ...Hint) (text string) {
+	for _, h := range hints {
+		if option := door(h.Option, h.Value...); option != "" {
+			text += h.Before + option + h.After
+		} else {
+			text += h.Otherwise
+		}
+	}
+	return text
+}
+
+// Hinted is an error with hints.
+type Hinted interface {
+	error
+	Hints() []Hint
+}
+
+type hinted struct {
+	error
+	hints []Hint
+}
+
+func (e hinted) Hints() []Hint { return e.hints }
+func (e hinted) Unwrap() error { return e.error }
+
+// Advise adds hints to an error.
+func Advise(err error, hints ...Hint) error { return hinted{err, hints} }
+
+// Error returns the message of an error as a door words it: with the hints of the first error in it that has some.
+func Error(door func(option string, value ...string) string, err error) string {
+	text, hinted := err.Error(), Hinted(nil)
+	if !errors.As(err, &hinted) {
+		return text
+	}
+	before, after, _ := strings.Cut(text, hinted.Error())
+	return before + hinted.Error() + In(door, hinted.Hints()...) + after
+}

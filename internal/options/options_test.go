@@ -1,0 +1,142 @@
+package options_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
+	"github.com/nextbatch/nextbatch/internal/options"
+)
+
+// TestDoorsHaveTheOptions: what the table calls an option is what a door calls it, and each option is a field.
+func TestDoorsHaveTheOptions(t *testing.T) {
+	t.Parallel()
+	var help bytes.Buffer
+	if code := cli.Run([]string{"select", "--help"}, &help, &help); code != 0 {
+		t.Fatal(code, help.String())
+	}
+	flags := regexp.MustCompile(`(?m)^ +(-n|-., (--\S+)|--\S+)`).FindAllString(help.String(), -1)
+	service := sources(t, "../server/*.go")
+	settings := append(jsonNames(reflect.TypeFor[campaign.Created]()), found(`json:"(must|exclude)\b`, service)...)
+	parameters := found(`query:"([a-z_]+)`, service)
+	python := sources(t, "../../python/src/nextbatch/*.py")
+	arguments := found(`"(NEXTBATCH_[A-Z_]+)"`, python)
+	for _, signature := range found(`(?s)\bdef \w+\((.*?)\) ->`, python) {
+		arguments = append(arguments, found(`\b(\w+):`, signature)...)
+	}
+	fields := found(`(?m)^\t((?:[A-Z]\w*, )*[A-Z]\w*) `, sources(t, "../../*.go", "../../tables/*.go", "../../limits/*.go",
+		"../../fitted/*.go", "../../dataset/source/internal/sheets/*.go", "../../network/*.go", "../plate/*.go"))
+	fields = append(strings.Split(strings.Join(fields, ", "), ", "), "MissingMarks", "Device")
+	said := 0
+	for _, field := range options.Fields() {
+		for part := range strings.SplitSeq(field, ".") {
+			if !slices.Contains(fields, part) {
+				t.Errorf("%s is no field", field)
+			}
+		}
+		for _, door := range []struct {
+			name  string
+			says  func(string, ...string) string
+			known []string
+		}{{"the command line", options.Flag, flags}, {"settings", options.Setting, settings},
+			{"uploads", options.Parameter, slices.Concat(settings, parameters)}, {"Python", options.Argument, arguments}} {
+			name := door.says(field)
+			if name == "" {
+				continue
+			}
+			said++
+			if !slices.ContainsFunc(door.known, func(k string) bool { return strings.Trim(k, ", ") == name }) {
+				t.Errorf("%s: %s does not have %s", field, door.name, name)
+			}
+		}
+	}
+	if said < 120 {
+		t.Errorf("only %d names", said)
+	}
+}
+
+// sources returns the text of files that are not tests.
+func sources(t *testing.T, patterns ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, path := range paths {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(path, "_test.go") {
+				b.Write(raw)
+			}
+		}
+	}
+	return b.String()
+}
+
+// found lists the first groups of what an expression matches.
+func found(expression, text string) (list []string) {
+	for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(text, -1) {
+		list = append(list, match[1])
+	}
+	return list
+}
+
+// jsonNames lists the names of the fields of a type, and of types in it.
+func jsonNames(of reflect.Type) (list []string) {
+	if of.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		list = append(append(list, name), jsonNames(of.Field(i).Type)...)
+	}
+	return list
+}
+
+// TestHints: each door words a hint, or leaves it out.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		option, value, flag, parameter, argument string
+	}{
+		{"Decimal", ",", "--decimal ,", "decimal=comma", ""},
+		{"Decimal", ".", "--decimal .", "decimal=point", ""},
+		{"Delimiter", " ", "--sep space", "separator=blank", ""},
+		{"Encoding", "latin1", "--encoding latin1", "encoding=latin1", ""},
+		{"Censored", "drop", "--censored drop", "censored=drop", `censored="drop"`},
+		{"MissingMarks", "it's bad,no", `--missing-marks 'it'\''s bad,no'`, `missing_marks="it's bad,no"`, ""},
+		{"Kinds", "a b", "--categorical 'a b'", "", `categorical=["a b"]`},
+		{"Ignore", "meta", "--ignore meta", "ignore=meta", ""},
+		{"Lod", "0.5", "--lod 0.5", "lod=0.5", "lod=0.5"},
+		{"Array", "x", "--sheet x", "", ""},
+		{"Missing", "drop", "--missing drop", `missing="drop"`, `missing="drop"`},
+		{"Device", "cpu", "--device cpu", "", "NEXTBATCH_DEVICE=cpu"},
+	} {
+		flag, parameter, argument := options.Flag(c.option, c.value), options.Parameter(c.option, c.value),
+			options.Argument(c.option, c.value)
+		if flag != c.flag || parameter != c.parameter || argument != c.argument {
+			t.Errorf("%s, %s, %s; want %+v", flag, parameter, argument, c)
+		}
+	}
+	err := fmt.Errorf("a: %w: b", options.Advise(errors.New("no card"),
+		options.Hint{Before: "; raise ", Option: "MaxMemory"}, options.Hint{Before: ", or say ", Option: "Device", Value: []string{"cpu"}}))
+	if got := options.Error(options.Flag, err); got != "a: no card; raise --max-memory, or say --device cpu: b" {
+		t.Error(got)
+	}
+	if got := options.Error(options.Parameter, err); got != err.Error() || got != "a: no card: b" {
+		t.Error(got)
+	}
+}
