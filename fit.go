@@ -209,12 +209,9 @@ func (r *Request) fitMemory(z forecast.Sizes, m *learner.Model, need int, fits b
 	if !r.Learner.Blends() || !fits {
 		return fit, kept
 	}
-	fit, kept = learner.Memory(r.Learner, config, z.Inputs, z.Train)
-	if n := max(need, learner.NetworkFolds(z.Train)*(r.Members-1)); n > 0 { // for the kernel, or in each fold
-		training, more := config.Memory(z.Inputs, z.Train, n)
-		fit, kept = max(fit+more, kept+training), kept+more
-	}
-	return fit, kept
+	choices := r.Choices
+	choices.Network = config
+	return choices.Memory(z.Train, z.Inputs, len(r.TargetColumns), need)
 }
 
 // outputMemory is what the caller holds beside a selection.

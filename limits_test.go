@@ -163,19 +163,22 @@ func TestConflictsAreNamed(t *testing.T) {
 		{6, limits.Limits{Same: []string{"temperature"}, Runs: 3, Replicates: 3},
 			"Runs is 3, but the batch has 2 rows (Batch 6 with Replicates 3)"},
 		{10, limits.Limits{Replicates: 2, ReplicateShare: 0.3},
-			"Batch 10 is not a whole number of rows with Replicates 2 and ReplicateShare 0.3 (3 labelled rows once more): use 9 or 11"},
+			"Batch 10 is not a whole number of rows with Replicates 2 and ReplicateShare 0.3 (3 labelled rows once more): " +
+				"use 9 or 11"},
 		{16, limits.Limits{ReplicateShare: 0.25, CostColumn: "hours", Budget: new(3.0)},
 			"Budget is 3, and the labelled rows that ReplicateShare 1/4 measures again cost 4"},
 		{16, limits.Limits{GroupColumn: "material", MinPerGroup: 4, MaxGroups: 2, ReplicateShare: 0.25,
 			CostColumn: "hours", Budget: new(5.0)},
 			"MinPerGroup 4 and Budget 5 with ReplicateShare 1/4 cannot both hold"},
 		{16, limits.Limits{GroupColumn: "material", MinPerGroup: 4, Replicates: 2, ReplicateShare: 0.125},
-			"MinPerGroup 4 and Batch 16 with Replicates 2 and ReplicateShare 1/8 cannot both hold: 3 groups of 4 rows are 12 rows"},
+			"MinPerGroup 4 and Batch 16 with Replicates 2 and ReplicateShare 1/8 cannot both hold: 3 groups of 4 rows " +
+				"are 12 rows"},
 		{8, limits.Limits{Same: []string{"temperature", "temperature"}}, `Same names column "temperature" twice`},
 		{8, limits.Limits{Same: []string{"y"}},
 			`Same names column "y", whose values are the labels, which candidates do not have`},
 		{8, limits.Limits{GroupColumn: "material"},
-			"GroupColumn alone changes nothing: limit the groups with PerGroup, MinPerGroup or MaxGroups, or keep them apart on plates with Plate"},
+			"GroupColumn alone changes nothing: limit the groups with PerGroup, MinPerGroup or MaxGroups, or keep them apart " +
+				"on plates with Plate"},
 	} {
 		_, err := furnace(t, test.batch, test.limits).Plan(t.Context())
 		var refused *nextbatch.RequestError

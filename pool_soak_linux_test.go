@@ -94,7 +94,8 @@ func TestSoakLargePool(t *testing.T) {
 			t.Fatal(err)
 		}
 		took, used, read := time.Since(begin), cpuTime(t)-usedBefore, float64(ioBytes(t)-readBefore)
-		t.Logf("%-20s %6.1f s, %4.1f times a sequential read; %5.1f GB read, %.2f times the file; %d major faults; %.4f %% of row and step pairs computed; %.1f GiB in memory of %.1f forecast; first pick %s",
+		t.Logf("%-20s %6.1f s, %4.1f times a sequential read; %5.1f GB read, %.2f times the file; %d major faults; %.4f %% "+
+			"of row and step pairs computed; %.1f GiB in memory of %.1f forecast; first pick %s",
 			text, took.Seconds(), took.Seconds()/once.Seconds(), read/1e9, read/size, majorFaults(t)-faultsBefore,
 			100*count.Computed(), float64(anonymous(t))/(1<<30), float64(plan.Memory)/(1<<30), result.IDs[0])
 		t.Logf("%-20s %6.1f s of CPU", text, used.Seconds())

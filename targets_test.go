@@ -112,9 +112,10 @@ func TestOneTargetKeepsItsShape(t *testing.T) {
 func TestTargetsOfEveryKernel(t *testing.T) {
 	for text, want := range map[string]string{
 		"lcmd-tp:grad": "", "maxdet-p:ll>train": "", "maxdet-p:rbf>train": "", "lcmd-tp:matern": "", "lcmd-tp:linear": "",
-		"maxdet-p:ntk>train":          "",
-		"maxdiag:ll>acs-rf(16)":       "",
-		"maxdiag:ll>acs-rf-hyper(16)": "acs-rf-hyper(16) fits its hyperparameters to the labels of one target, but there are 2 targets; use acs-rf",
+		"maxdet-p:ntk>train":    "",
+		"maxdiag:ll>acs-rf(16)": "",
+		"maxdiag:ll>acs-rf-hyper(16)": "acs-rf-hyper(16) fits its hyperparameters to the labels of one target, but there " +
+			"are 2 targets; use acs-rf",
 	} {
 		r := twoTargets(t)
 		r.Spec, r.Weights = spec.MustParse(text), []float64{1, 2}

@@ -204,7 +204,8 @@ func TestCoarse(t *testing.T) {
 // TestConstantByRounding: a column that is dropped because its numbers became one says so.
 func TestConstantByRounding(t *testing.T) {
 	for v, want := range map[float64]string{7: "has a single value",
-		1e18: "has a single value in float64, where numbers so large differ by at least 1.3e+02; if they did differ, subtract an offset before the column is saved"} {
+		1e18: "has a single value in float64, where numbers so large differ by at least 1.3e+02; if they did differ, " +
+			"subtract an offset before the column is saved"} {
 		table, err := NewTable(NewNumeric("a", v, v, v))
 		if err != nil {
 			t.Fatal(err)

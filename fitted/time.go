@@ -11,6 +11,22 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
+// Memory forecasts the bytes that Fit takes, and those that its model keeps: of so many labelled rows, inputs and
+// targets, and with at least so many networks for a kernel.
+func (c Choices) Memory(labelled, inputs, targets, networks int) (fit, kept int64) {
+	config := c.Network
+	config.Architecture.Outputs = max(targets, 1)
+	if !c.Learner.Blends() {
+		return config.Memory(inputs, labelled, max(1, c.Members, networks))
+	}
+	fit, kept = learner.Memory(c.Learner, config, inputs, labelled)
+	if n := max(networks, learner.NetworkFolds(labelled)*(c.Members-1)); n > 0 { // for the kernel, or in each fold
+		training, more := config.Memory(inputs, labelled, n)
+		fit, kept = max(fit+more, kept+training), kept+more
+	}
+	return fit, kept
+}
+
 // Time forecasts the seconds of Fit from a small fit, which it returns, too: it has all networks that a kernel needs,
 // and takes as long to select with.
 func Time(ctx context.Context, rows *tables.Rows, o Options,

@@ -206,7 +206,8 @@ func TestRunsRefuse(t *testing.T) {
 	p := Problem[float64]{Pool: matrix.New[float64](4, 1), Batch: 2, Constraints: Constraints{Same: []int{0, 0, 1, 1}},
 		Resume: []Choice{{Row: 1}}}
 	if _, err := Select(t.Context(), MaxDiag{}, p); err == nil ||
-		err.Error() != "selection: Resume: runs that share a value are compared with others, so a run that was cut off starts again" {
+		err.Error() != "selection: Resume: runs that share a value are compared with others, so a run that was cut off "+
+			"starts again" {
 		t.Error(err)
 	}
 	p.Resume = nil

@@ -76,7 +76,8 @@ func TestDecimalCommasOfFrames(t *testing.T) {
 		dataset.NewNumeric("y", 1, 2, 3, none, none))
 	rows := rowsOf(t, Tables{Input: Input{Table: table, TargetColumns: []string{"y"}}})
 	mustSay(t, rows.Warnings,
-		`column "a" is treated as words, but its values are numbers with decimal commas: row 0 (from 0) is "1,5"; make them numbers`)
+		`column "a" is treated as words, but its values are numbers with decimal commas: row 0 (from 0) is "1,5"; make `+
+			`them numbers`)
 }
 
 // TestUnitsAmongWords: words of a file of JSON lines, or categories, that are numbers with units are named.
@@ -87,7 +88,8 @@ func TestUnitsAmongWords(t *testing.T) {
 		dataset.NewNumeric("y", 1, 2, 3, none, none))
 	rows := rowsOf(t, Tables{Input: Input{Table: table, TargetColumns: []string{"y"}}})
 	mustSay(t, rows.Warnings,
-		`column "mass" is treated as words, but its values are numbers with units: row 0 (from 0) is "5 mg"; make them numbers in one unit`)
+		`column "mass" is treated as words, but its values are numbers with units: row 0 (from 0) is "5 mg"; make them `+
+			`numbers in one unit`)
 }
 
 // TestMissingInputsAreImputed: numbers by the median of labelled rows and candidates
@@ -104,7 +106,8 @@ func TestMissingInputsAreImputed(t *testing.T) {
 	mustSay(t, rows.Warnings,
 		`column "empty" is not used: all its values are missing`,
 		`pool: 1 row has no inputs at all and is dropped: row 5 (from 0)`,
-		`the table: missing inputs are imputed: 1 in column "a" (first in row 1, from 0), 1 in column "c" (first in row 2, from 0)`)
+		`the table: missing inputs are imputed: 1 in column "a" (first in row 1, from 0), 1 in column "c" (first in `+
+			`row 2, from 0)`)
 	if want := []string{"a", "b", "c=x", "c=y", "c=z", "c missing",
 		"a missing"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Fatalf("features %q", rows.Encoder.Features())
@@ -148,8 +151,10 @@ func TestMissingLater(t *testing.T) {
 		wordColumn("c", "new", "", "w"))
 	rows := rowsOf(t, Tables{Input: Input{Pool: later}, Encoder: &encoder})
 	mustSay(t, rows.Warnings,
-		`pool: levels that the model has not seen are taken as unknown: "maybe" of column "two" (1 row), "new" of column "c" (1 row)`,
-		`pool: missing inputs are imputed: 1 in column "a" (first in row 0, from 0), 1 in column "two" (first in row 2, from 0), 1 in column "c" (first in row 1, from 0)`)
+		`pool: levels that the model has not seen are taken as unknown: "maybe" of column "two" (1 row), "new" of column `+
+			`"c" (1 row)`,
+		`pool: missing inputs are imputed: 1 in column "a" (first in row 0, from 0), 1 in column "two" (first in row 2, `+
+			`from 0), 1 in column "c" (first in row 1, from 0)`)
 	if want := []float32{2.75, 0, 0, 0, 0, 6, 0.5, 0, 0, 0, 1, 0.5, 0, 0, 1}; !slices.Equal(rows.plain(rows.Pool), want) {
 		t.Errorf("%v", rows.plain(rows.Pool))
 	}
@@ -311,7 +316,8 @@ func TestManyColumnsGiveFewWarnings(t *testing.T) {
 	}
 	rows := rowsOf(t, Tables{Input: Input{Table: tableOf(t, columns...), TargetColumns: []string{"y"}}})
 	mustSay(t, rows.Warnings,
-		`40 columns are mostly numbers but are treated as words because of 40 cells: in column "late0" row 50 (from 0) is "unknown", in column "late1" row 51`,
+		`40 columns are mostly numbers but are treated as words because of 40 cells: in column "late0" row 50 (from 0) is `+
+			`"unknown", in column "late1" row 51`,
 		`80 columns are not used: text is not encoded: "late0", "text0", "late1", "text1", "late2", …`,
 		`40 columns are not used: has a single value: "same0", "same1"`,
 		`40 columns are not used: they look like row numbers`)
@@ -359,11 +365,14 @@ func TestDatesBecomeNumbers(t *testing.T) {
 		"slash weekday sin", "slash weekday cos"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Fatalf("features %q", rows.Encoder.Features())
 	}
-	if want := `column "when" is dates or times (ISO 8601): its inputs are the days since 2021-03-01, and sine and cosine of hour, weekday`; len(rows.Notes) != 2 || rows.Notes[0] != want || !strings.Contains(rows.Notes[1], "month/day/year") {
+	if want := `column "when" is dates or times (ISO 8601): its inputs are the days since 2021-03-01, and sine and ` +
+		`cosine of hour, weekday`; len(rows.Notes) != 2 || rows.Notes[0] != want || !strings.Contains(rows.Notes[1],
+		"month/day/year") {
 		t.Errorf("%q", rows.Notes)
 	}
 	mustSay(t, rows.Warnings,
-		`column "slash": row 0 (from 0), "01/04/2021", may start with the day or with the month, and no other value settles it; it is taken to start with the month, as where numbers have decimal points`)
+		`column "slash": row 0 (from 0), "01/04/2021", may start with the day or with the month, and no other value `+
+			`settles it; it is taken to start with the month, as where numbers have decimal points`)
 	if got := rows.Pool.Row(0)[1]; got != float32(1+1.0/24) {
 		t.Errorf("1 day and an hour are %v", got)
 	}

@@ -168,7 +168,8 @@ func TestRowsOfWords(t *testing.T) {
 	if len(rows.Encoder.Features()) != 12 || len(rows.Warnings) != 2 {
 		t.Errorf("features %q, warnings %q", rows.Encoder.Features(), rows.Warnings)
 	}
-	for i, word := range []string{`column "x" is mostly numbers but is treated as words because of 2 cells: row 17 (from 0) is "unknown"`, `column "name" is not used: text is not encoded`} {
+	for i, word := range []string{`column "x" is mostly numbers but is treated as words because of 2 cells: row 17 ` +
+		`(from 0) is "unknown"`, `column "name" is not used: text is not encoded`} {
 		if !strings.Contains(rows.Warnings[i], word) {
 			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
 		}

@@ -74,7 +74,8 @@ func TestLeakThatThePoolLacks(t *testing.T) {
 			Columns: Columns{Keep: keep}}}
 	}
 	rows := rowsOf(t, in(false))
-	const word = `column "conversion" is not used: it has values in 24 of 24 labelled rows, and the pool has no such column, so it is measured together with the label`
+	const word = `column "conversion" is not used: it has values in 24 of 24 labelled rows, and the pool has no such ` +
+		`column, so it is measured together with the label`
 	if got := rows.Encoder.Columns(); !slices.Equal(got, []string{"a"}) || !slices.Contains(rows.Warnings, word) {
 		t.Errorf("inputs %q, warnings %q", got, rows.Warnings)
 	}
@@ -167,7 +168,8 @@ func TestModelOfLabelledRowsAlone(t *testing.T) {
 	if len(droppedOf(fitted)) > 0 || len(fitted.Warnings) > 0 {
 		t.Errorf("%q, %q", droppedOf(fitted), fitted.Warnings)
 	}
-	const want = `pool: no row has a value of "conversion", which every row had that the model learnt from; its errors and intervals do not hold here`
+	const want = `pool: no row has a value of "conversion", which every row had that the model learnt from; its errors ` +
+		`and intervals do not hold here`
 	scored := rowsOf(t, Tables{Input: Input{Pool: table.Select(without)}, Encoder: &fitted.Encoder})
 	if len(scored.Warnings) != 2 || !strings.HasPrefix(scored.Warnings[0], want) {
 		t.Errorf("%q", scored.Warnings)

@@ -70,7 +70,8 @@ func (o options) label(ctx context.Context, s *service, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out,
-		"%d people: %d asks, %d rows handed out, none twice; %d labels acknowledged, %d lost; the service was killed %d times\n",
+		"%d people: %d asks, %d rows handed out, none twice; %d labels acknowledged, %d lost; the service was "+
+			"killed %d times\n",
 		o.labellers, l.asks.Load(), len(l.owner), len(l.told), lost, killed)
 	if lost > 0 {
 		return fmt.Errorf("%d labels are lost", lost)

@@ -124,7 +124,8 @@ func (o options) read(ctx context.Context, s *service, out io.Writer) error {
 		return fmt.Errorf("the selection beside: %w", err)
 	}
 	fmt.Fprintf(out,
-		"status and rows of %d, %d requests a second for %v, %d selections beside: median %v, 99 %% within %v, all within %v\n",
+		"status and rows of %d, %d requests a second for %v, %d selections beside: median %v, 99 %% within %v, all "+
+			"within %v\n",
 		o.rows, o.rate, o.lasts, selections, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1))
 	return nil
 }

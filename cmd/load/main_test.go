@@ -35,7 +35,8 @@ func TestLoad(t *testing.T) {
 	}
 	for _, line := range []string{
 		`8 people, alone: status \d+ a second, median \S+, 99 % within \S+, all within \S+; tell [1-9]`,
-		`8 people, beside one who wants 31 predictions at a time: status \d+ a second, median \S+, 99 % within \S+, all within \S+; tell [1-9]`,
+		`8 people, beside one who wants 31 predictions at a time: status \d+ a second, median \S+, 99 % within \S+, all ` +
+			`within \S+; tell [1-9]`,
 		`the greedy client got \d+ predictions`,
 	} {
 		if !regexp.MustCompile(line).MatchString(out.String()) {

@@ -87,7 +87,10 @@ func (s *site) goPackages() (list []*goPackage, err error) {
 		} else if err != nil {
 			return err
 		}
-		p, err := readPackage(file, folder, found)
+		p, err := readPackage(token.NewFileSet(), file, folder, found)
+		if err == nil {
+			err = p.follow(s.root)
+		}
 		list = append(list, p)
 		return err
 	})
@@ -101,8 +104,7 @@ func hidden(name string) bool {
 		"node_modules", "docs", "python", "dist"}, name)
 }
 
-func readPackage(file, folder string, found *build.Package) (*goPackage, error) {
-	set := token.NewFileSet()
+func readPackage(set *token.FileSet, file, folder string, found *build.Package) (*goPackage, error) {
 	var files []*ast.File
 	for _, name := range slices.Concat(found.GoFiles, found.TestGoFiles, found.XTestGoFiles) {
 		tree, err := parser.ParseFile(set, filepath.Join(file, name), nil, parser.ParseComments)
@@ -129,6 +131,40 @@ func readPackage(file, folder string, found *build.Package) (*goPackage, error) 
 		}
 	}
 	return &goPackage{p, folder, set, names}, nil
+}
+
+// follow describes types that are defined in internal packages, which have no pages, as if they were defined here.
+func (p *goPackage) follow(root string) error {
+	for _, t := range p.Types {
+		spec := t.Decl.Specs[0].(*ast.TypeSpec)
+		of, _ := spec.Type.(*ast.SelectorExpr)
+		if !spec.Assign.IsValid() || of == nil {
+			continue
+		}
+		at := slices.IndexFunc(p.Imports, func(name string) bool { return path.Base(name) == of.X.(*ast.Ident).Name })
+		if at < 0 || !strings.Contains(p.Imports[at], "/internal/") {
+			continue
+		}
+		folder := strings.TrimPrefix(p.Imports[at], modulePath+"/")
+		file := filepath.Join(root, filepath.FromSlash(folder))
+		found, err := build.ImportDir(file, 0)
+		if err != nil {
+			return err
+		}
+		inner, err := readPackage(p.files, file, folder, found)
+		if err != nil {
+			return err
+		}
+		for _, there := range inner.Types {
+			if there.Name == of.Sel.Name {
+				t.Decl, t.Doc, t.Methods = there.Decl, there.Doc, there.Methods
+			}
+		}
+		for _, m := range t.Methods {
+			p.names[t.Name+"."+m.Name] = true
+		}
+	}
+	return nil
 }
 
 // goWriter writes the page of a package.

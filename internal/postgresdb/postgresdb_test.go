@@ -22,7 +22,8 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		{pgconn.PgError{Code: "53100", Message: "could not extend file"}, true,
-			"the disk of the PostgreSQL server is full: could not extend file; what was written so far is safe; free some disk space there and run the command again"},
+			"the disk of the PostgreSQL server is full: could not extend file; what was written so far is safe; free some " +
+				"disk space there and run the command again"},
 		{pgconn.PgError{Code: "53200", Message: "out of memory"}, false, "out of memory (53200)"},
 	} {
 		err := d.Explain(fmt.Errorf("commit: %w", &c.from))

@@ -3,6 +3,8 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -113,4 +115,32 @@ func (s *Section) addPaper(v view) {
 			"The paper has no numbers for this setting: its tables cover 16 batches of 256 rows, with its own methods and data sets.")
 	}
 	s.Tables = append(s.Tables, tables...)
+}
+
+// MarkStandIns marks the data sets that are not those of the paper, also beside the
+// paper's numbers.
+func (p *Page) MarkStandIns(names []string, results benchmark.Results) {
+	for _, name := range names {
+		if !slices.ContainsFunc(results, func(r benchmark.Round) bool { return r.DataSet == name }) {
+			continue
+		}
+		text := name + " is a stand-in for the paper's data set; its errors cannot be compared with the paper's."
+		p.Intro = append(p.Intro, text)
+		for _, t := range p.AllTables() {
+			if t.IsComparison() {
+				t.Note += " " + text
+			}
+		}
+	}
+}
+
+// IsComparison reports whether a table has the paper's numbers.
+func (t *Table) IsComparison() bool { return strings.Contains(t.Name, "-paper-") }
+
+// AllTables lists the tables of all sections.
+func (p *Page) AllTables() (tables []*Table) {
+	for _, s := range p.Sections {
+		tables = append(tables, s.Tables...)
+	}
+	return tables
 }

@@ -19,8 +19,9 @@ var sets = []Set{
 	},
 	{
 		Name: "wec_sydney", Title: "Wave Energy Converters",
-		Citation: "Neshat, Alexander, Wagner, Xia: A detailed comparison of meta-heuristic methods for optimising wave energy converter placements, 2018",
-		Licence:  uciLicence,
+		Citation: "Neshat, Alexander, Wagner, Xia: A detailed comparison of meta-heuristic methods for optimising wave " +
+			"energy converter placements, 2018",
+		Licence: uciLicence,
 		Source: Source{URL: uci + "ml/machine-learning-databases/00494/WECs_DataSet.zip",
 			Member: "WECs_DataSet/Sydney_Data.csv"},
 		Files: []string{"Sydney_Data.csv"}, Header: source.HeaderAbsent,
@@ -29,8 +30,9 @@ var sets = []Set{
 	},
 	{
 		Name: "ct_slices", Title: "Relative location of CT slices on axial axis",
-		Citation: "Graf, Kriegel, Schubert, Pölsterl, Cavallaro: 2D image registration in CT images using radial image descriptors, 2011",
-		Licence:  uciLicence,
+		Citation: "Graf, Kriegel, Schubert, Pölsterl, Cavallaro: 2D image registration in CT images using radial image " +
+			"descriptors, 2011",
+		Licence: uciLicence,
 		Source: Source{URL: uci + "static/public/206/relative+location+of+ct+slices+on+axial+axis.zip",
 			Member: "slice_localization_data.csv"},
 		Files: []string{"slice_localization_data.csv"}, Header: source.HeaderPresent,
@@ -39,8 +41,9 @@ var sets = []Set{
 	},
 	{
 		Name: "kegg_undir", Title: "KEGG Metabolic Reaction Network (Undirected)",
-		Citation: "Shannon et al.: Cytoscape: a software environment for integrated models of biomolecular interaction networks, 2003",
-		Licence:  uciLicence,
+		Citation: "Shannon et al.: Cytoscape: a software environment for integrated models of biomolecular interaction " +
+			"networks, 2003",
+		Licence: uciLicence,
 		Source: Source{URL: uci + "static/public/221/kegg+metabolic+reaction+network+undirected.zip",
 			Member: "Reaction Network (Undirected).data"},
 		Files: []string{"Reaction Network (Undirected).data"}, Header: source.HeaderAbsent,
@@ -60,8 +63,9 @@ var sets = []Set{
 	},
 	{
 		Name: "query", Title: "Query Analytics Workloads",
-		Citation: "Anagnostopoulos, Savva, Triantafillou: Scalable aggregation predictive analytics, 2018; Savva, Anagnostopoulos, Triantafillou: Explaining aggregates for exploratory analytics, 2018",
-		Licence:  uciLicence,
+		Citation: "Anagnostopoulos, Savva, Triantafillou: Scalable aggregation predictive analytics, 2018; Savva, " +
+			"Anagnostopoulos, Triantafillou: Explaining aggregates for exploratory analytics, 2018",
+		Licence: uciLicence,
 		Source: Source{URL: uci + "ml/machine-learning-databases/00493/datasets.zip",
 			Member: "Datasets/Range-Queries-Aggregates.csv"},
 		Files: []string{"Range-Queries-Aggregates.csv"}, Header: source.HeaderPresent,
@@ -79,10 +83,11 @@ var sets = []Set{
 	},
 	{
 		Name: "road", Title: "3D Road Network (North Jutland, Denmark)",
-		Citation: "Kaul, Yang, Jensen: Building accurate 3D spatial networks to enable next generation intelligent transportation systems, 2013",
-		Licence:  uciLicence,
-		Source:   Source{URL: uci + "ml/machine-learning-databases/00246/3D_spatial_network.txt"},
-		Files:    []string{"3D_spatial_network.txt"}, Header: source.HeaderAbsent,
+		Citation: "Kaul, Yang, Jensen: Building accurate 3D spatial networks to enable next generation intelligent " +
+			"transportation systems, 2013",
+		Licence: uciLicence,
+		Source:  Source{URL: uci + "ml/machine-learning-databases/00246/3D_spatial_network.txt"},
+		Files:   []string{"3D_spatial_network.txt"}, Header: source.HeaderAbsent,
 		Label: Columns{Index: []int{3}}, Drop: Columns{Index: []int{0}},
 		Pool: 198720, Test: 234874, Features: 2,
 	},
@@ -110,10 +115,11 @@ var sets = []Set{
 	},
 	{
 		Name: "methane", Title: "Methane",
-		Citation: "Ślęzak et al.: A framework for learning and embedding multi-sensor forecasting models into a decision support system: A case study of methane concentration in coal mines, 2018",
-		Source:   Source{OpenML: 42701},
-		Files:    []string{"methane.arff"},
-		Label:    Columns{Names: []string{"MM264"}}, Drop: Columns{Names: []string{"MM263", "MM256"}},
+		Citation: "Ślęzak et al.: A framework for learning and embedding multi-sensor forecasting models into a decision " +
+			"support system: A case study of methane concentration in coal mines, 2018",
+		Source: Source{OpenML: 42701},
+		Files:  []string{"methane.arff"},
+		Label:  Columns{Names: []string{"MM264"}}, Drop: Columns{Names: []string{"MM263", "MM256"}},
 		Pool: 198720, Test: 300000, Features: 33,
 	},
 	{
@@ -132,9 +138,10 @@ var sets = []Set{
 	},
 	{
 		Name: "sarcos", Title: "SARCOS data",
-		Citation: "Vijayakumar, Schaal: Locally weighted projection regression: An O(n) algorithm for incremental real time learning in high dimensional space, 2000",
-		Source:   Source{URL: "http://www.gaussianprocess.org/gpml/data/sarcos_inv.mat"},
-		Files:    []string{"sarcos_inv.mat"}, Array: "sarcos_inv",
+		Citation: "Vijayakumar, Schaal: Locally weighted projection regression: An O(n) algorithm for incremental real " +
+			"time learning in high dimensional space, 2000",
+		Source: Source{URL: "http://www.gaussianprocess.org/gpml/data/sarcos_inv.mat"},
+		Files:  []string{"sarcos_inv.mat"}, Array: "sarcos_inv",
 		Label: Columns{Index: []int{21}}, Drop: Columns{Index: []int{22, 23, 24, 25, 26, 27}},
 		Pool: 34308, Test: 8896, Features: 21,
 	},

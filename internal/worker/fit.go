@@ -222,13 +222,10 @@ func (c *call) admitFit(body fitBody, config network.Config, rows, inputs, targe
 	if err := config.Check(); err != nil {
 		return refuse("%v", err)
 	}
-	members := max(1, body.Members)
-	need, file := config.Memory(inputs, rows, members)
-	if body.Learner.Blends() {
-		need, file = learner.Memory(body.Learner, config, inputs, rows)
-	}
+	choices := fitted.Choices{Learner: body.Learner, Network: config, Members: body.Members}
+	need, file := choices.Memory(rows, inputs, targets, 0)
 	less := []string{"narrower layers (hidden)"}
-	if members > 1 {
+	if body.Members > 1 {
 		less = append(less, "fewer networks (ensemble)")
 	}
 	return c.server.admit("the training", need+file, append(less, "fewer rows"))

@@ -50,7 +50,8 @@ func FuzzDescribed(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text, raw)
-	f.Add([]byte(`{"weights": "w", "inputs": 2, "layers": [{"op": "Mul", "from": ["inputs", "inputs"], "as": "h"}, {"op": "Add", "from": ["h", ""]}]}`), raw)
+	f.Add([]byte(`{"weights": "w", "inputs": 2, "layers": [{"op": "Mul", "from": ["inputs", "inputs"], "as": "h"}, `+
+		`{"op": "Add", "from": ["h", ""]}]}`), raw)
 	f.Fuzz(func(t *testing.T, text, raw []byte) {
 		net, err := parseDescribed(text, raw)
 		if err != nil {

@@ -126,9 +126,7 @@ func (a *auditing) compute(ctx context.Context) (*answer, error) {
 		a.progress.warn(note)
 	}
 	for _, r := range reports {
-		for _, note := range r.Notes {
-			a.progress.warn(note)
-		}
+		a.progress.warn(r.Notes...)
 	}
 	return a.answer(&report.Audit{Name: a.path, Targets: a.rows.Targets, Reports: reports, IDs: a.names,
 		ID: a.columns.id, Rows: a.places, Waiting: a.waits, Level: a.level, Most: a.most, Style: a.style,
@@ -233,12 +231,11 @@ func (a *auditing) checkFiles(read flagged) error {
 // read reads the rows and the names of those that have a label.
 func (a *auditing) read(ctx context.Context) error {
 	table, rows, err := a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+		need := fitNeed(table, z, fitted.Choices{Learner: a.learner, Network: a.config}, 0)
 		if a.learner.Blends() {
-			return a.columns.memory.admit("fitting a model", blendNeed(table, z, a.learner, a.config, 1),
-				"--learner trees", "fewer rows")
+			return a.columns.memory.admit("fitting a model", need, "--learner trees", "fewer rows")
 		}
-		return a.columns.memory.admit("training a network", trainingNeed(table, z, a.config, 1, 0),
-			"narrower layers (--hidden)", "fewer rows")
+		return a.columns.memory.admit("training a network", need, "narrower layers (--hidden)", "fewer rows")
 	})
 	if err != nil {
 		return err

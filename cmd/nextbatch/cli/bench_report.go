@@ -22,6 +22,7 @@ import (
 
 // benchReport is the command bench report.
 type benchReport struct {
+	run
 	results, out, against string
 	formats, sets, specs  []string
 	quiet                 bool
@@ -36,8 +37,8 @@ func newBenchReport() *cobra.Command {
   nextbatch bench report results.db --out report --format html,png,latex --against paper`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b.results = args[0]
-			return b.run(cmd)
+			b.results, b.run = args[0], newRun(cmd, b.quiet)
+			return b.perform(cmd.Context(), steps{check: func() error { return b.check(cmd) }, compute: b.compute})
 		},
 		Long: `Reads a results file, even while runs are still being written to it, or a table
 that bench export wrote, and prints
@@ -82,81 +83,57 @@ func (b *benchReport) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (b *benchReport) run(cmd *cobra.Command) error {
-	if err := b.check(cmd); err != nil {
-		return err
-	}
+func (b *benchReport) compute(ctx context.Context) (*answer, error) {
 	specs, err := b.methods()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file, err := readResults(cmd.Context(), b.results)
+	file, err := readResults(ctx, b.results)
 	if err != nil {
-		return dataError{err}
+		return nil, dataError{err}
 	}
 	if err := file.choose(b.sets, specs); err != nil {
-		return dataError{fmt.Errorf("%s %w", addressText(b.results), err)}
+		return nil, dataError{fmt.Errorf("%s %w", addressText(b.results), err)}
 	}
 	page, err := report.Benchmark(file.results, file.planned, b.against != "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if differences := file.settings.DifferencesFromPaper(); len(differences) > 0 {
 		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+
 			strings.Join(differences, "; ")+".")
 	}
-	file.markStandIns(page)
-	return b.output(cmd, page)
+	page.MarkStandIns(file.standIns, file.results)
+	return b.output(ctx, page)
 }
-
-// markStandIns marks the data sets that are not those of the paper, also beside the
-// paper's numbers.
-func (f *resultsFile) markStandIns(page *report.Page) {
-	for _, name := range f.standIns {
-		if !slices.ContainsFunc(f.results, func(r benchmark.Round) bool { return r.DataSet == name }) {
-			continue
-		}
-		text := name + " is a stand-in for the paper's data set; its errors cannot be compared with the paper's."
-		page.Intro = append(page.Intro, text)
-		for _, t := range pageTables(page) {
-			if isComparison(t) {
-				t.Note += " " + text
-			}
-		}
-	}
-}
-
-// isComparison reports whether a table has the paper's numbers.
-func isComparison(t *report.Table) bool { return strings.Contains(t.Name, "-paper-") }
 
 // output prints or writes the page.
-func (b *benchReport) output(cmd *cobra.Command, page *report.Page) error {
-	p := newProgress(cmd.ErrOrStderr(), b.quiet)
+func (b *benchReport) output(ctx context.Context, page *report.Page) (*answer, error) {
 	for _, text := range page.Intro {
-		p.say("%s", text)
+		b.progress.say("%s", text)
 	}
 	for _, s := range page.Sections {
 		for _, text := range s.Text {
-			p.say("%s: %s", s.Title, text)
+			b.progress.say("%s: %s", s.Title, text)
 		}
 	}
-	tables := pageTables(page)
+	tables := page.AllTables()
 	if b.out == "" {
-		return printTables(cmd.OutOrStdout(), tables)
+		return tablesAnswer(tables), nil
 	}
-	if err := b.write(cmd.Context(), page, p); err != nil {
-		return err
+	if err := b.write(ctx, page, b.progress); err != nil {
+		return nil, err
 	}
 	var compared []*report.Table
 	for _, t := range tables {
-		if isComparison(t) {
+		if t.IsComparison() {
 			compared = append(compared, t)
 		}
 		if strings.HasSuffix(t.Name, "-missing") {
-			p.warn(t.Note + " See " + b.fileOf(t))
+			b.progress.warn(t.Note + " See " + b.fileOf(t))
 		}
 	}
-	return printTables(cmd.OutOrStdout(), compared)
+	return tablesAnswer(compared), nil
 }
 
 // fileOf is a file that contains the table.
@@ -262,23 +239,18 @@ func (b *benchReport) methods() (texts []string, err error) {
 	return texts, nil
 }
 
-func pageTables(page *report.Page) (tables []*report.Table) {
-	for _, s := range page.Sections {
-		tables = append(tables, s.Tables...)
-	}
-	return tables
-}
-
-func printTables(out io.Writer, tables []*report.Table) error {
-	for i, t := range tables {
-		if i > 0 {
-			fmt.Fprintln(out)
+func tablesAnswer(tables []*report.Table) *answer {
+	return &answer{text: func(out io.Writer) error {
+		for i, t := range tables {
+			if i > 0 {
+				fmt.Fprintln(out)
+			}
+			if err := printTable(out, t); err != nil {
+				return err
+			}
 		}
-		if err := printTable(out, t); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	}}
 }
 
 // write writes everything to the folder: index.html, tables and figures. File names

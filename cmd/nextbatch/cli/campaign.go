@@ -267,12 +267,6 @@ func idsOfTable(ctx context.Context, c *campaign.Campaign, path string, mem memo
 func predictionColumns(prefix string, target int, predictions [][]fitted.Prediction) []dataset.Column {
 	value, low, high := dataset.NewNumeric(prefix+"prediction"), dataset.NewNumeric(prefix+"low"),
 		dataset.NewNumeric(prefix+"high")
-	number := func(v *fitted.Float) float64 {
-		if v == nil {
-			return math.NaN()
-		}
-		return float64(*v)
-	}
 	intervals := false
 	for _, p := range predictions {
 		if target >= len(p) {
@@ -282,8 +276,8 @@ func predictionColumns(prefix string, target int, predictions [][]fitted.Predict
 			continue
 		}
 		value.Append(float64(p[target].Value))
-		low.Append(number(p[target].Low))
-		high.Append(number(p[target].High))
+		low.Append(limit(p[target].Low))
+		high.Append(limit(p[target].High))
 		intervals = intervals || p[target].Low != nil
 	}
 	if !intervals {

@@ -180,9 +180,7 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 
 // answer is the batch as a table, and JSON or text. The features of its rows wait for the next ask once it is out.
 func (a *campaignAsking) answer(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*answer, error) {
-	for _, w := range b.Result.Warnings {
-		a.progress.warn(w)
-	}
+	a.progress.warn(b.Result.Warnings...)
 	a.progress.say("%s", askedHow(b))
 	a.sayChosen(b)
 	a.sayKept()
@@ -319,10 +317,7 @@ func (p *campaignPredicting) compute(ctx context.Context, c *campaign.Campaign) 
 	if err != nil {
 		return nil, err
 	}
-	if p.out == "" {
-		return &answer{text: func(out io.Writer) error { return source.WriteCSV(out, t) }}, nil
-	}
-	return &answer{save: []func() error{func() error { return source.WriteFile(p.out, t) }}}, nil
+	return tableAnswer(p.out, t), nil
 }
 
 // predictedTable has a line for each open row.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/report"
 )
@@ -81,6 +83,14 @@ func (r *run) perform(ctx context.Context, s steps) error {
 		return rest()
 	}
 	return s.around(rest)
+}
+
+// tableAnswer is a table, in a file or, without one, as CSV.
+func tableAnswer(path string, t *dataset.Table) *answer {
+	if path == "" {
+		return &answer{text: func(out io.Writer) error { return source.WriteCSV(out, t) }}
+	}
+	return &answer{save: []func() error{func() error { return source.WriteFile(path, t) }}}
 }
 
 // give writes the files of an answer and prints it.

@@ -181,14 +181,17 @@ func (f *fitting) checkLearner() error {
 // members is how many networks are trained.
 func (f *fitFlags) members() int { return max(1, f.net.Members) }
 
+func (f *fitting) choices() fitted.Choices {
+	return fitted.Choices{Learner: f.learner, Network: f.config, Members: f.members()}
+}
+
 func (f *fitting) read(ctx context.Context) (err error) {
 	f.ids.Column = f.columns.id
 	f.ids.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+		f.need = fitNeed(table, z, f.choices(), f.foldsFor(z.Train))
 		if f.learner.Blends() {
-			f.need = blendNeed(table, z, f.learner, f.config, f.members())
 			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
 		}
-		f.need = trainingNeed(table, z, f.config, f.members(), f.foldsFor(z.Train))
 		return f.columns.memory.admit("training "+words.Count(f.members(), "network", "networks"), f.need, "fewer networks",
 			"narrower layers (--hidden)", "fewer rows")
 	})
@@ -201,7 +204,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 	}
 	f.progress.sayDevice(ctx, f.learner)
 	fit, err := fitted.Fit(ctx, f.rows, fitted.Options{
-		Choices: fitted.Choices{Learner: f.learner, Network: f.config, Members: f.members()},
+		Choices: f.choices(),
 		Folds:   f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))),
 		Epoch:   f.progress.epoch(f.members()), Fitting: f.progress.fitting(),
 	}, 0, f.ids.Name)

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -127,29 +127,20 @@ func rowBytes(z tables.Sizes) int64 {
 	return footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
 }
 
-// trainingNeed forecasts the memory of a training on the rows of a table, and of saving
-// the model, whose file is put together in memory. The networks of a fold are trained
-// while those of the model are kept, and those of the fold before may still be in memory.
-func trainingNeed(table *dataset.Table, z tables.Sizes, c network.Config, members, folds int) int64 {
-	c.Architecture.Outputs = max(z.Outputs, 1)
-	fit, kept := c.Memory(z.Inputs, z.Train, members)
-	fit += 2 * kept
-	if folds > 0 {
+// fitNeed forecasts the memory of fitting a model to the rows of a table, and of saving it, for which the file is put
+// together in memory. The networks of a fold are trained while those of the model are kept, and those of the fold
+// before may still be in memory.
+func fitNeed(table *dataset.Table, z tables.Sizes, c fitted.Choices, folds int) int64 {
+	fit, kept := c.Memory(z.Train, z.Inputs, z.Outputs, 0)
+	switch {
+	case c.Learner.Blends():
+		fit = max(fit, 3*kept)
+	case folds > 0:
+		fit += 4 * kept
+	default:
 		fit += 2 * kept
 	}
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
-}
-
-// blendNeed forecasts the memory of fitting a blend to the rows of a table, and of saving it, for which
-// the file is put together in memory.
-func blendNeed(table *dataset.Table, z tables.Sizes, kind learner.Kind, c network.Config, members int) int64 {
-	c.Architecture.Outputs = max(z.Outputs, 1)
-	fit, kept := learner.Memory(kind, c, z.Inputs, z.Train)
-	if kind == learner.Auto && members > 1 {
-		_, more := c.Memory(z.Inputs, z.Train, learner.NetworkFolds(z.Train)*(members-1))
-		fit, kept = fit+more, kept+more
-	}
-	return footprint.Resident(table.Bytes() + rowBytes(z) + max(fit, 3*kept))
 }
 
 // replayNeed forecasts the memory of replays on labelled rows when jobs of them run

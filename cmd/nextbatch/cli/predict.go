@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -147,10 +145,7 @@ func (p *predicting) compute(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.out == "" {
-		return &answer{text: func(out io.Writer) error { return source.WriteCSV(out, result) }}, nil
-	}
-	return &answer{save: []func() error{func() error { return source.WriteFile(p.out, result) }}}, nil
+	return tableAnswer(p.out, result), nil
 }
 
 // predict returns the predictions as a table.

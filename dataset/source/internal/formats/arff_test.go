@@ -35,7 +35,8 @@ func TestReadARFF(t *testing.T) {
 1e-3,.5,-7,"idea'l",plain,"2020-01-02"
 `, sheets.Options{},
 			"carat numeric [0.23] [] [0.001]\ndepth % numeric [61.5] [] [0.5]\ntable numeric [55] [] [-7]\n" +
-				"cut categorical [very good] [] [idea'l]\nnote categorical [a, 'b'] [] [plain]\nday text [2020-01-01] [] [2020-01-02]\n"},
+				"cut categorical [very good] [] [idea'l]\nnote categorical [a, 'b'] [] [plain]\nday text [2020-01-01] [] " +
+				"[2020-01-02]\n"},
 		{"Windows line ends, byte-order mark, no blank before the list",
 			"\xef\xbb\xbf@relation r\r\n@attribute a{x,y}\r\n@data\r\ny\r\nx", sheets.Options{},
 			"a categorical [y] [x]\n"},
@@ -97,21 +98,27 @@ func TestReadARFFRefuses(t *testing.T) {
 		{"one name twice", "@attribute a real\n@attribute a real\n", sheets.ErrHeader,
 			"line 2, column 2 (a): the header cannot be used: another attribute has the same name; rename one"},
 		{"Latin-1 name", "@attribute \xe9 real\n", sheets.ErrEncoding,
-			"line 1, column 1 (\xe9): the text is not in the expected encoding: \"\\xe9\" is not UTF-8; give its encoding, such as --encoding windows-1252 or --encoding latin1"},
+			"line 1, column 1 (\xe9): the text is not in the expected encoding: \"\\xe9\" is not UTF-8; give its encoding, " +
+				"such as --encoding windows-1252 or --encoding latin1"},
 		{"Latin-1 level", "@attribute a {\xe9}\n", sheets.ErrHeader,
 			"line 1, column 1 (a): the header cannot be used: level 1 is not UTF-8" + types},
 		{"no number", "@attribute a real\n@data\n1\nx\n", sheets.ErrNumber,
 			`line 4, column 1 (a): the value is not a number: "x"; correct it, or leave it empty if it is missing`},
 		{"no level", "@attribute a real\n@attribute b {x}\n@data\n1,y\n", sheets.ErrLevel,
-			`line 4, column 2 (b): the value is not a declared level: "y"; correct it, add it to the attribute's list, or declare the column categorical or text`},
+			`line 4, column 2 (b): the value is not a declared level: "y"; correct it, add it to the attribute's list, or ` +
+				`declare the column categorical or text`},
 		{"too few fields", "@attribute a real\n@attribute b real\n@data\n1\n", sheets.ErrRagged,
-			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
+			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"too many fields, quoted", "@attribute a {x}\n@data\n'x',x\n", sheets.ErrRagged,
-			"line 3, column 2: the number of fields differs from that of the first row: 2 instead of 1; add or remove a field, or quote a field that contains the delimiter"},
+			"line 3, column 2: the number of fields differs from that of the first row: 2 instead of 1; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"open quote in a row", "@attribute a {x}\n@attribute b {x}\n@data\nx,'x\n", sheets.ErrQuote,
-			`line 4, column 2: the quotes do not match: "x,'x"; close the quote before the comma, and write quotes inside a value as \' or \"`},
+			`line 4, column 2: the quotes do not match: "x,'x"; close the quote before the comma, and write quotes inside a ` +
+				`value as \' or \"`},
 		{"backslash at the end", "@attribute a {x}\n@data\n'x\\\n", sheets.ErrQuote,
-			`line 3, column 1: the quotes do not match: "'x\\"; close the quote before the comma, and write quotes inside a value as \' or \"`},
+			`line 3, column 1: the quotes do not match: "'x\\"; close the quote before the comma, and write quotes inside a ` +
+				`value as \' or \"`},
 		{"sparse", "@attribute a real\n@data\n{0 1}\n", sheets.ErrFormat,
 			"line 3: the format is unknown: sparse rows are not supported; write the file with dense rows"},
 	} {

@@ -136,26 +136,35 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"blank lines only", "\n\r\n\n", sheets.Options{}, sheets.ErrEmpty,
 			"the file has no rows; check that it is the right file"},
 		{"too few fields", "a,b,c\n1,2,3\n4,5\n", sheets.Options{}, sheets.ErrRagged,
-			"line 3, column 3 (c): the number of fields differs from that of the first row: 2 instead of 3; add or remove a field, or quote a field that contains the delimiter"},
+			"line 3, column 3 (c): the number of fields differs from that of the first row: 2 instead of 3; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"too many fields", "a,b\n1,2\n3,4,5\n", sheets.Options{}, sheets.ErrRagged,
-			"line 3, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
+			"line 3, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"shifted, far down", strings.Replace(late, "1,oops", "oops,1,2", 1), sheets.Options{}, sheets.ErrRagged,
-			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
+			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"too few, far down", strings.Replace(late, "1,oops", "1", 1), sheets.Options{}, sheets.ErrRagged,
-			"line 2002, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
+			"line 2002, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove " +
+				"a field, or quote a field that contains the delimiter"},
 		{"too many, far down", strings.Replace(late, "1,oops", "1,2,", 1), sheets.Options{}, sheets.ErrRagged,
-			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
+			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"a word among numbers", late, sheets.Options{}, sheets.ErrNumber,
 			`line 2002, column 2 (b): the value is not a number: "oops"; correct it, or leave it empty if it is missing`},
 		{"a word in a column declared numeric", "a,b\n1,\"x\ny\"\n2,z\n",
 			sheets.Options{Kinds: map[string]dataset.Kind{"b": dataset.KindNumeric}}, sheets.ErrNumber,
-			`line 2, column 2 (b): the value is not a number: "x\ny" (line 2), "z" (line 4); correct them, or leave them empty if they are missing; name words that mean that with --missing-marks`},
+			`line 2, column 2 (b): the value is not a number: "x\ny" (line 2), "z" (line 4); correct them, or leave them ` +
+				`empty if they are missing; name words that mean that with --missing-marks`},
 		{"line after a field of two lines", "a,b\n\"x\ny\",1\n2\n", sheets.Options{}, sheets.ErrRagged,
-			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
+			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a " +
+				"field, or quote a field that contains the delimiter"},
 		{"an open quote", "a,b\n1,\"x\n2,y\n", sheets.Options{}, sheets.ErrQuote,
-			`line 2, column 2: the quotes do not match: "\"x\n2,y\n"; close the quote before the delimiter, and write quotes inside a field twice`},
+			`line 2, column 2: the quotes do not match: "\"x\n2,y\n"; close the quote before the delimiter, and write quotes ` +
+				`inside a field twice`},
 		{"text after a quote", "a,b\n1,\"x\"y\n", sheets.Options{}, sheets.ErrQuote,
-			`line 2, column 2: the quotes do not match: "\"x\"y"; close the quote before the delimiter, and write quotes inside a field twice`},
+			`line 2, column 2: the quotes do not match: "\"x\"y"; close the quote before the delimiter, and write quotes ` +
+				`inside a field twice`},
 		{"two columns of one name", "a,b,a\n1,2,3\n", sheets.Options{}, sheets.ErrHeader,
 			"line 1, column 3 (a): the header cannot be used: column 1 has the same name; rename one"},
 		{"an impossible delimiter", "a\n", sheets.Options{Delimiter: '.'}, sheets.ErrFormat,
@@ -168,23 +177,31 @@ func TestReadCSVRefuses(t *testing.T) {
 			sheets.ErrBlank,
 			`line 1502, column 1 (a): the line is blank; remove it, or write "" for a missing value`},
 		{"half a character of UTF-16", "\xff\xfea\x00\n\x00\x31", sheets.Options{}, sheets.ErrEncoding,
-			"line 1: the text is not in the expected encoding: a character of UTF-16 is incomplete; check that the file is complete, and its encoding"},
+			"line 1: the text is not in the expected encoding: a character of UTF-16 is incomplete; check that the file is " +
+				"complete, and its encoding"},
 		{"half a pair of UTF-16", "\xff\xfea\x00\n\x00\x00\xd8\x31\x00", sheets.Options{}, sheets.ErrEncoding,
-			"line 1: the text is not in the expected encoding: a character of UTF-16 is incomplete; check that the file is complete, and its encoding"},
+			"line 1: the text is not in the expected encoding: a character of UTF-16 is incomplete; check that the file is " +
+				"complete, and its encoding"},
 		{"another mark than declared", "\xff\xfea\x00", sheets.Options{Encoding: "latin1"}, sheets.ErrEncoding,
-			"the text is not in the expected encoding: it starts with the byte-order mark of utf-16le, but is declared latin1; leave the encoding out"},
+			"the text is not in the expected encoding: it starts with the byte-order mark of utf-16le, but is declared " +
+				"latin1; leave the encoding out"},
 		{"an unknown encoding", "a\n", sheets.Options{Encoding: "ebcdic"}, sheets.ErrFormat,
-			`the format is unknown: there is no encoding "ebcdic"; encodings are utf-8, utf-16le, utf-16be, latin1 and windows-1252`},
+			`the format is unknown: there is no encoding "ebcdic"; encodings are utf-8, utf-16le, utf-16be, latin1 and ` +
+				`windows-1252`},
 		{"a hole of Windows-1252", "a\n\x81\n", sheets.Options{Encoding: "windows-1252"}, sheets.ErrEncoding,
-			`line 1: the text is not in the expected encoding: windows-1252 has no character \x81; check the encoding; latin1 reads any byte`},
+			`line 1: the text is not in the expected encoding: windows-1252 has no character \x81; check the encoding; latin1 ` +
+				`reads any byte`},
 		{"binary", "\x00\x00\x01", sheets.Options{}, sheets.ErrEncoding,
 			"the text is not in the expected encoding: it contains zero bytes, as binary files do; check the file's format"},
 		{"a workbook", "PK\x03\x04\x00\x00", sheets.Options{}, sheets.ErrEncoding,
-			"the text is not in the expected encoding: it looks like an Excel workbook; rename the file to end in .xlsx, or give --format xlsx"},
+			"the text is not in the expected encoding: it looks like an Excel workbook; rename the file to end in .xlsx, or " +
+				"give --format xlsx"},
 		{"an old workbook", "\xd0\xcf\x11\xe0\x00\x00", sheets.Options{}, sheets.ErrEncoding,
-			"the text is not in the expected encoding: it looks like an old Excel workbook; open it in Excel or LibreOffice, and save it as .xlsx or .csv"},
+			"the text is not in the expected encoding: it looks like an old Excel workbook; open it in Excel or LibreOffice, " +
+				"and save it as .xlsx or .csv"},
 		{"blanks", "a   b\n1  2\n30 4\n", sheets.Options{}, sheets.ErrFormat,
-			"line 1: the format is unknown: each line has as many fields if they are separated by ' ', not by ','; give --sep space"},
+			"line 1: the format is unknown: each line has as many fields if they are separated by ' ', not by ','; give " +
+				"--sep space"},
 		{"thousands in the wrong place", "a;b\n1;2\n3,25;4\n", sheets.Options{Delimiter: ';', Thousands: ',',
 			Kinds: map[string]dataset.Kind{"a": dataset.KindNumeric}}, sheets.ErrNumber,
 			`line 3, column 1 (a): the value is not a number: "3,25"; correct it, or leave it empty if it is missing`},

@@ -22,7 +22,8 @@ func TestLabelsBelowALimit(t *testing.T) {
 		return ReadCSV(t.Context(), strings.NewReader(text), opts)
 	}
 	_, err := read(text, func(o *sheets.Options) {})
-	const want = `line 4, column 2 (y): the label may lie beyond a limit that is not known: "<LOD" (line 4, id c), "n.d." (line 5, id d); write the limit into the cells, as in <0.5, or give it: --lod 0.5; ` +
+	const want = `line 4, column 2 (y): the label may lie beyond a limit that is not known: "<LOD" (line 4, id c), ` +
+		`"n.d." (line 5, id d); write the limit into the cells, as in <0.5, or give it: --lod 0.5; ` +
 		`--censored drop makes such labels missing, so that their rows may be picked again`
 	if !errors.Is(err, sheets.ErrLimit) || err.Error() != want {
 		t.Error(err)
@@ -37,12 +38,14 @@ func TestLabelsBelowALimit(t *testing.T) {
 	}{
 		"one limit": {func(o *sheets.Options) { o.Lod = map[string]float64{"": 0.2} }, []float64{3, 0.5, 0.2, 0.2, none, 9},
 			map[int]int8{1: -1, 2: -1, 3: -1, 5: 1},
-			`column "y": 4 values are beyond a limit: "<0.5" (line 3, id b), "<LOD" (line 4, id c), "n.d." (line 5, id d), ">9" (line 7, id f); each is taken as the limit itself; --censored drop makes such labels missing`},
+			`column "y": 4 values are beyond a limit: "<0.5" (line 3, id b), "<LOD" (line 4, id c), "n.d." (line 5, id d), ` +
+				`">9" (line 7, id f); each is taken as the limit itself; --censored drop makes such labels missing`},
 		"of the target": {func(o *sheets.Options) { o.Lod = map[string]float64{"": 7, "y": 0.1} },
 			[]float64{3, 0.5, 0.1, 0.1, none, 9}, map[int]int8{1: -1, 2: -1, 3: -1, 5: 1}, `"n.d." (line 5, id d)`},
 		"dropped": {func(o *sheets.Options) { o.Censored = cells.CensoredDrop }, []float64{3, none, none, none, none, none},
 			nil,
-			`column "y": 1 label is taken not to be measured yet, so that its row may be picked: "n.d." (line 5, id d); if that means below a limit of detection, give the limit, as in --lod 0.5`},
+			`column "y": 1 label is taken not to be measured yet, so that its row may be picked: "n.d." (line 5, id d); if ` +
+				`that means below a limit of detection, give the limit, as in --lod 0.5`},
 		"marks of missing values": {func(o *sheets.Options) {
 			o.Lod, o.Missing = map[string]float64{"": 0.2},
 				[]string{"n.d."}
@@ -84,7 +87,8 @@ func TestNotDetected(t *testing.T) {
 		{"id,y\na,3\nb,n.d.\nc,n.d.\n", func(*sheets.Options) {}, ""},
 		{"id,y\na,3\nb,n.d.\nc,n.b.\n", func(*sheets.Options) {}, ""},
 		{"id,y\na,3\nb,n.d.\nc,\n", func(*sheets.Options) {},
-			`"n.d." (line 3, id b); write the limit into the cells, as in <0.5, or give it: --lod 0.5; --missing-marks n.d. makes such labels missing`},
+			`"n.d." (line 3, id b); write the limit into the cells, as in <0.5, or give it: --lod 0.5; --missing-marks n.d. ` +
+				`makes such labels missing`},
 		{"id,y\na,3\nb,ND\nc,-\n", func(*sheets.Options) {}, `"ND" (line 3, id b)`},
 		{"id,y\na,3\nb,n.d.\nc,\n", func(o *sheets.Options) { o.Missing = []string{"", "n.d."} }, ""},
 		{"id,y\na,3\nb,n.d.\nc,\n", func(o *sheets.Options) { o.Censored = cells.CensoredDrop }, ""},

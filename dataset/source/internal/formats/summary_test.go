@@ -35,7 +35,8 @@ func TestTotalOfOneLine(t *testing.T) {
 	read, err := ReadCSV(t.Context(), strings.NewReader("x,name,y\n1,a,2\n2,b,3\n3, total :,5\n"),
 		sheets.Options{ID: "name"})
 	if err != nil || len(read.Origin().Warnings) != 1 ||
-		read.Origin().Warnings[0] != `"total :" (line 4) at the end looks like a total, but is taken as a row; remove it if it is none` {
+		read.Origin().Warnings[0] != `"total :" (line 4) at the end looks like a total, but is taken as a row; remove it `+
+			`if it is none` {
 		t.Error(err, read.Origin().Warnings)
 	}
 }

@@ -115,7 +115,8 @@ func TestWorkbooksAreRefused(t *testing.T) {
 		{"openpyxl.xlsx", sheets.Options{Array: "Sheet1"}, sheets.ErrSheet,
 			`there is no such sheet: "Sheet1"; the sheets are Messung`},
 		{"formula.xlsx", sheets.Options{}, sheets.ErrFormula,
-			`line 2, column 2 (b): the formula has no stored value; open the workbook in Excel or LibreOffice and save it, so that values are stored with formulas`},
+			`line 2, column 2 (b): the formula has no stored value; open the workbook in Excel or LibreOffice and save it, so ` +
+				`that values are stored with formulas`},
 	} {
 		_, err := ReadFile(t.Context(), filepath.Join(tableFiles, test.file), test.opts)
 		if !errors.Is(err, test.kind) || !strings.HasSuffix(err.Error(), test.want) ||

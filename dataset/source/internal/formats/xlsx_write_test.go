@@ -142,11 +142,13 @@ func TestWriteXLSXRefuses(t *testing.T) {
 		says  string
 	}{
 		{tableOf(t, tall), sheets.ErrRows,
-			"there are too many rows: a sheet of Excel has at most 1048576 rows, and header and table have 1048577; write CSV or Parquet"},
+			"there are too many rows: a sheet of Excel has at most 1048576 rows, and header and table have 1048577; write " +
+				"CSV or Parquet"},
 		{tableOf(t, wide...), sheets.ErrColumns, "at most 16384, and the table has 16385"},
 		{tableOf(t), sheets.ErrEmpty, "no columns"},
 		{tableOf(t, dataset.NewText("a", "x", strings.Repeat("😀", cellLength/2+1))), sheets.ErrTooLong,
-			"row 1 (from 0), column 1 (a): the row is too long: a cell of Excel has at most 32767 characters, and this text has 32768"},
+			"row 1 (from 0), column 1 (a): the row is too long: a cell of Excel has at most 32767 characters, and this " +
+				"text has 32768"},
 		{tableOf(t, dataset.NewText("a", "\xff")), sheets.ErrEncoding, `"\xff" is not UTF-8`},
 	} {
 		path := writeFile(t, t.TempDir(), "x.xlsx", []byte("old"))
