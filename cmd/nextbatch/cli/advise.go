@@ -126,9 +126,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 		return nil, dataError{err}
 	}
 	for _, c := range advice.Chosen {
-		for _, note := range c.Notes {
-			a.progress.warn(note)
-		}
+		a.progress.warn(c.Notes...)
 	}
 	if troubled > 0 {
 		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled,

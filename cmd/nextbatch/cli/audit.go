@@ -126,9 +126,7 @@ func (a *auditing) compute(ctx context.Context) (*answer, error) {
 		a.progress.warn(note)
 	}
 	for _, r := range reports {
-		for _, note := range r.Notes {
-			a.progress.warn(note)
-		}
+		a.progress.warn(r.Notes...)
 	}
 	return a.answer(&report.Audit{Name: a.path, Targets: a.rows.Targets, Reports: reports, IDs: a.names,
 		ID: a.columns.id, Rows: a.places, Waiting: a.waits, Level: a.level, Most: a.most, Style: a.style,

@@ -441,9 +441,7 @@ func (b *benchRun) perform(ctx context.Context, cmd *cobra.Command, store benchm
 	}
 	bench := &benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch,
 		Load: func(name string) (*dataset.Regression, error) { return b.load(ctx, name) }}
-	for _, w := range b.warnings {
-		progress.warn(w)
-	}
+	progress.warn(b.warnings...)
 	err = do(bench, progress)
 	// The reason why the work ended matters more than a failure to release claims.
 	if left := leave(); err == nil {

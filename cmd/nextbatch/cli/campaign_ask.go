@@ -180,9 +180,7 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 
 // answer is the batch as a table, and JSON or text. The features of its rows wait for the next ask once it is out.
 func (a *campaignAsking) answer(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*answer, error) {
-	for _, w := range b.Result.Warnings {
-		a.progress.warn(w)
-	}
+	a.progress.warn(b.Result.Warnings...)
 	a.progress.say("%s", askedHow(b))
 	a.sayChosen(b)
 	a.sayKept()

@@ -124,7 +124,7 @@ func newDataFetch() *cobra.Command {
 			if err := checkMirror(mirror); err != nil {
 				return err
 			}
-			p := newProgress(cmd.ErrOrStderr(), f.quiet)
+			p := newRun(cmd, f.quiet).progress
 			defer p.done()
 			return forEach(cmd.Context(), asked, func(s sets.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
 		},
@@ -184,7 +184,7 @@ func newDataPrepare() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := newProgress(cmd.ErrOrStderr(), f.quiet)
+			p := newRun(cmd, f.quiet).progress
 			return forEach(cmd.Context(), asked, func(s sets.Set) error { return prepareSet(cmd.Context(), s, f.dir, p) })
 		},
 		Long: `Drops rows with a missing value, then random rows beyond 500000, then columns with

@@ -69,9 +69,7 @@ func (p *progress) warn(texts ...string) {
 
 // report prints what happened to the rows of tables.
 func (p *progress) report(rows *tables.Rows) {
-	for _, w := range rows.Warnings {
-		p.warn(w)
-	}
+	p.warn(rows.Warnings...)
 	for _, note := range rows.Notes {
 		p.say("%s", note)
 	}

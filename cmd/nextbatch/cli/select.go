@@ -243,7 +243,7 @@ func (s *selecting) compute(ctx context.Context) (*answer, error) {
 		end(false)
 		return nil, requestError(err)
 	}
-	s.warn(r.Warnings[len(s.plan.Warnings):])
+	s.progress.warn(r.Warnings[len(s.plan.Warnings):]...)
 	r.Doubtful = s.doubtful
 	r.Version, r.Timings.Read, r.Timings.Total = thisBuild().Version, number(s.reading.Seconds()), number(s.seconds())
 	found := s.answer(ctx, r)
@@ -260,13 +260,6 @@ func (s *selecting) pick(ctx context.Context) (*nextbatch.Result, error) {
 	r, err := s.plan.Select(ctx)
 	s.progress.done()
 	return r, err
-}
-
-// warn prints warnings.
-func (s *selecting) warn(warnings []string) {
-	for _, w := range warnings {
-		s.progress.warn(w)
-	}
 }
 
 // requestError wraps an error of the library so that it gets the right exit code.
@@ -417,7 +410,7 @@ func (s *selecting) read(ctx context.Context) error {
 	}
 	s.unmap = append(s.unmap, s.plan.Close)
 	s.request = s.request.WithDefaults()
-	s.warn(s.plan.Warnings)
+	s.progress.warn(s.plan.Warnings...)
 	s.warnOfIdleFlags()
 	if !s.dryRun { // which prints them with the plan
 		for _, note := range s.plan.Notes {
@@ -661,7 +654,7 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 	if err == nil {
 		s.lookAtLabels()
 	}
-	s.warn(s.plan.Warnings[before:])
+	s.progress.warn(s.plan.Warnings[before:]...)
 	if model := s.plan.Model(); err == nil && (s.plan.Networks > 0 || s.plan.Learner != "") && model != nil {
 		s.progress.chosen(model)
 		for k := range model.Targets() {
