@@ -192,7 +192,7 @@ const (
 // CheckInput reports a column whose numbers differ, but by too little to compute with.
 func (c *Numeric) CheckInput() error { return checkSpread(c.name, c.Len(), c.Float, leastInputSpread) }
 
-// LargestLabel is the largest absolute value that a label may have: the sum of the squares of as many labels as there
+// largestLabel is the largest absolute value that a label may have: the sum of the squares of as many labels as there
 // can be is still a finite number, so they can be standardised.
 const largestLabel = 1e149
 

@@ -389,7 +389,7 @@ func encodeIndicator[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name
 	return nil
 }
 
-// LevelCount is how many rows have a level.
+// levelCount is how many rows have a level.
 type levelCount struct {
 	Column, Level string
 	Rows          int

@@ -14,7 +14,7 @@ type Range struct{ Low, High float64 }
 // anything is the range of a target for which none is declared.
 var anything = Range{math.Inf(-1), math.Inf(1)}
 
-// ParseRange reads a range: 0..100, 0.. or ..100, and .. for any number.
+// parseRange reads a range: 0..100, 0.. or ..100, and .. for any number.
 func parseRange(text string) (Range, error) {
 	low, high, found := strings.Cut(strings.TrimSpace(text), "..")
 	r, err := anything, error(nil)

@@ -12,7 +12,7 @@ import (
 // softClip bounds scaled inputs to (-softClip, softClip).
 const softClip = 5
 
-// Divisor is what the sum of squared deviations is divided by.
+// divisor is what the sum of squared deviations is divided by.
 type divisor uint8
 
 const (

@@ -107,7 +107,7 @@ func isLetters(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
-// Convertible reports whether numbers with a unit can be converted to others of its quantity.
+// convertible reports whether numbers with a unit can be converted to others of its quantity.
 func convertible(unit string) bool { return scales[unit] != scale{} }
 
 // SameUnit reports whether two units differ in their spelling at most, as mL and ml do.

@@ -6,7 +6,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Difference is k_1 − k_2, for k_2 ≤ k_1: a prior kernel minus what the data
+// difference is k_1 − k_2, for k_2 ≤ k_1: a prior kernel minus what the data
 // explain. It has no explicit feature map.
 type difference[T matrix.Float] struct {
 	NoFeatures[T]

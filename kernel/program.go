@@ -10,13 +10,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Described is an Embedding that can describe itself: it adds steps that compute its
+// described is an Embedding that can describe itself: it adds steps that compute its
 // parts from the rows. If ok is false, what it added does not matter.
 type described interface {
 	Describe(p *program.Program, rows program.Value) (parts []program.Value, ok bool)
 }
 
-// DescribedMap is a Map that can describe itself.
+// describedMap is a Map that can describe itself.
 type describedMap interface {
 	Describe(p *program.Program, rows program.Value) (features program.Value, ok bool)
 }

@@ -17,7 +17,7 @@ type Column struct {
 	Mark int
 }
 
-// ColumnsOf returns the columns whose features an encoder returns. The features of a time are
+// columnsOf returns the columns whose features an encoder returns. The features of a time are
 // columns of their own.
 func columnsOf(e *dataset.Encoder) (columns []Column) {
 	add := func(c Column) { columns = append(columns, c) }

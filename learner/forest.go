@@ -8,7 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Boosting is gradient boosting (package trees).
+// boostedTrees is gradient boosting (package trees).
 type boostedTrees struct{}
 
 // Name implements Learner.

@@ -53,7 +53,7 @@ func (m *Model) Processes() (list []kernel.Process) {
 	return list
 }
 
-// Leaves is the extra trees of all targets, as a kernel sees them.
+// leaves is the extra trees of all targets, as a kernel sees them.
 type leaves struct {
 	inputs int
 	fold   *folding
@@ -112,7 +112,7 @@ func (l *leaves) Leaves(ctx context.Context, rows matrix.Dense[float32]) ([]int3
 	return list, nil
 }
 
-// Members is the candidates of a blend that have a weight, as a kernel sees them. They take scaled rows only, so those
+// members is the candidates of a blend that have a weight, as a kernel sees them. They take scaled rows only, so those
 // that were fitted elsewhere (Given) are none of them.
 type members struct{ of *blended }
 

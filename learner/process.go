@@ -14,7 +14,7 @@ import (
 // category has one length scale.
 type Process struct{}
 
-// MostForProcess is how many labels a process takes.
+// mostForProcess is how many labels a process takes.
 const mostForProcess = gp.MostLabels
 
 // Name implements Learner.

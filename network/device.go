@@ -86,7 +86,7 @@ type deviceOrder struct {
 
 func (o deviceOrder) Permute(rows []int) { o.of.Order(o.network, rows) }
 
-// DeviceStep is what changes from a step of Adam to the next one.
+// deviceStep is what changes from a step of Adam to the next one.
 type deviceStep struct{ Keep, Rate, Root Real }
 
 // DeviceEpoch is how an epoch of a network went.

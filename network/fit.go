@@ -375,7 +375,7 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 	return d, nil
 }
 
-// OrdinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is
+// ordinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is
 // (dataset.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the
 // logarithm has a deviation of 1, exceed it once in 6,000.
 const ordinaryReach = 10

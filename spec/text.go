@@ -53,42 +53,39 @@ type Kernel struct {
 
 func (k Kernel) String() string { return call(k.Name, k.Number) }
 
-// Linear is k(x, x') = ⟨x, x'⟩ on the inputs.
+// linearKernel is k(x, x') = ⟨x, x'⟩ on the inputs.
 func linearKernel() Kernel { return Kernel{Name: "linear"} }
 
-// NNGP is the covariance of an infinitely wide network at initialisation.
+// nngpKernel is the covariance of an infinitely wide network at initialisation.
 func nngpKernel() Kernel { return Kernel{Name: "nngp"} }
 
-// NTK is the neural tangent kernel of an infinitely wide network.
+// ntkKernel is the neural tangent kernel of an infinitely wide network.
 func ntkKernel() Kernel { return Kernel{Name: "ntk"} }
 
-// Laplace is exp(−scale·‖x − x'‖).
+// laplaceKernel is exp(−scale·‖x − x'‖).
 func laplaceKernel(scale float64) Kernel { return Kernel{Name: "laplace", Number: scale} }
 
-// RBF is exp(−r²/2), r the distance in units of length scales that the labels
+// rbfKernel is exp(−r²/2), r the distance in units of length scales that the labels
 // determine.
 func rbfKernel() Kernel { return Kernel{Name: "rbf"} }
 
-// Matern is the Matérn-5/2 kernel of the same distance or, where a Gaussian process has been
+// maternKernel is the Matérn-5/2 kernel of the same distance or, where a Gaussian process has been
 // fitted, the kernel of that process.
 func maternKernel() Kernel { return Kernel{Name: "matern"} }
 
-// LastLayer is the gradient with respect to the parameters of the last layer.
+// lastLayerKernel is the gradient with respect to the parameters of the last layer.
 func lastLayerKernel() Kernel { return Kernel{Name: "ll"} }
 
-// LastLayers is the gradient with respect to the parameters of the last few layers.
-func lastLayersKernel(layers int) Kernel { return Kernel{Name: "ll", Number: float64(layers)} }
-
-// Gradient is the gradient with respect to all parameters of the trained network.
+// gradientKernel is the gradient with respect to all parameters of the trained network.
 func gradientKernel() Kernel { return Kernel{Name: "grad"} }
 
-// Leaf is the share of fitted trees in which two rows are in the same leaf.
+// leafKernel is the share of fitted trees in which two rows are in the same leaf.
 func leafKernel() Kernel { return Kernel{Name: "leaf"} }
 
-// Predictions is the covariance of the predictions of the members of an ensemble.
+// predictionsKernel is the covariance of the predictions of the members of an ensemble.
 func predictionsKernel() Kernel { return Kernel{Name: "predictions"} }
 
-// UserFeatures is the linear kernel on features that the user supplies.
+// userFeaturesKernel is the linear kernel on features that the user supplies.
 func userFeaturesKernel() Kernel { return Kernel{Name: "features"} }
 
 // Transform is a kernel transformation as a spec writes it: its name, and the
@@ -101,36 +98,33 @@ type Transform struct {
 
 func (t Transform) String() string { return call(t.Name, t.Number) }
 
-// Scale multiplies the features by 1/√(mean of k(x, x) over the training rows).
+// scaleTransform multiplies the features by 1/√(mean of k(x, x) over the training rows).
 func scaleTransform() Transform { return Transform{Name: "scale"} }
 
-// ScaleBy multiplies the features by a factor.
-func scaleByTransform(factor float64) Transform { return Transform{Name: "scale", Number: factor} }
-
-// Posterior is the Gaussian process posterior given the training rows.
+// posteriorTransform is the Gaussian process posterior given the training rows.
 func posteriorTransform() Transform { return Transform{Name: "post"} }
 
-// Train is Scale, then Posterior.
+// trainTransform is scaleTransform, then posteriorTransform.
 func trainTransform() Transform { return Transform{Name: "train"} }
 
-// Sketch is a random projection to p features.
+// sketchTransform is a random projection to p features.
 func sketchTransform(p int) Transform { return Transform{Name: "sketch", Number: float64(p)} }
 
-// RandomFourier computes n random Fourier features of a stationary kernel.
+// fourierTransform computes n random Fourier features of a stationary kernel.
 func fourierTransform(n int) Transform { return Transform{Name: "rff", Number: float64(n)} }
 
-// Ensemble adds up the kernels of several networks.
+// ensembleTransform adds up the kernels of several networks.
 func ensembleTransform(networks int) Transform {
 	return Transform{Name: "ens", Number: float64(networks)}
 }
 
-// ACSGrad is the weighted Fisher inner product of ACS-FW.
+// acsGradTransform is the weighted Fisher inner product of ACS-FW.
 func acsGradTransform() Transform { return Transform{Name: "acs-grad"} }
 
-// ACSRandomFeatures computes p random features of the ACS-FW kernel.
+// acsTransform computes p random features of the ACS-FW kernel.
 func acsTransform(p int) Transform { return Transform{Name: "acs-rf", Number: float64(p)} }
 
-// ACSRandomFeaturesHyper is ACSRandomFeatures with a hyperprior on the noise.
+// acsHyperTransform is acsTransform with a hyperprior on the noise.
 func acsHyperTransform(p int) Transform {
 	return Transform{Name: "acs-rf-hyper", Number: float64(p)}
 }
