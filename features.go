@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/nextbatch/nextbatch/internal/compose"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
@@ -21,12 +20,6 @@ type Numbers struct {
 	Double   matrix.Dense[float64]
 	Warnings []string // about how they were computed
 }
-
-// mostWritten is the largest number of features per row that is written to a file.
-const mostWritten = 1 << 16
-
-// streamedBytes bounds the memory of a block of features or inputs, unless it has few rows.
-const streamedBytes = 16 << 20
 
 // Features returns the features of the rows under the spec's kernel; its method
 // does not matter. The rows must be scaled as those of the problem. A kernel without
@@ -54,9 +47,9 @@ func features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 	}
 	n := Numbers{}
 	if k64 != nil {
-		n.Double, err = featuresOf(c, spec, k64, matrix.Converted[float64](rows))
+		n.Double, err = compose.Features(c, spec, k64, matrix.Converted[float64](rows))
 	} else {
-		n.Single, err = featuresOf(c, spec, k32, matrix.Converted[float32](rows))
+		n.Single, err = compose.Features(c, spec, k32, matrix.Converted[float32](rows))
 	}
 	n.Warnings = c.Warnings
 	return n, err
@@ -80,34 +73,13 @@ func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem
 		case err != nil:
 			return err
 		case k64 != nil:
-			return eachBlock(ctx, c, spec, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
+			return compose.EachBlock(ctx, c, spec, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
 				return visit(Numbers{Double: block, Warnings: warnings})
 			})
 		}
-		return eachBlock(ctx, c, spec, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
+		return compose.EachBlock(ctx, c, spec, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
 			return visit(Numbers{Single: block, Warnings: warnings})
 		})
-	})
-}
-
-// eachBlock visits the features of blocks of rows.
-func eachBlock[To, From matrix.Float](ctx context.Context, c *compose.Composer, asked spec.Spec, k kernel.Kernel[To],
-	rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
-	m, err := featureMap(asked, k)
-	if err != nil {
-		return err
-	}
-	each := max(kernel.BlockRows, streamedBytes/(8*max(1, m.Dim(), rows.Cols)))
-	return kernel.OverRows(ctx, rows.Rows, each, func(from, to int) error {
-		block, err := featuresOf(c, asked, k, matrix.Converted[To](rows.Slice(from, to)))
-		if err != nil {
-			return err
-		}
-		var warnings []string
-		if to == rows.Rows {
-			warnings = c.Warnings
-		}
-		return visit(block, warnings)
 	})
 }
 
@@ -140,28 +112,6 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem,
 	return c, k32, k64, nil
 }
 
-// featureMap returns a kernel that has features, and not too many.
-func featureMap[T matrix.Float](asked spec.Spec, k kernel.Kernel[T]) (kernel.FeatureMap[T], error) {
-	m, ok := k.(kernel.FeatureMap[T])
-	if !ok {
-		return nil,
-			fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", asked)
-	}
-	if m.Dim() > mostWritten {
-		return nil, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", asked, m.Dim())
-	}
-	return m, nil
-}
-
-func featuresOf[T matrix.Float](c *compose.Composer, asked spec.Spec, k kernel.Kernel[T],
-	rows matrix.Dense[T]) (matrix.Dense[T], error) {
-	m, err := featureMap(asked, k)
-	if err != nil {
-		return matrix.Dense[T]{}, err
-	}
-	return compose.FeatureMatrix(c, m, rows)
-}
-
 // Gram returns the values of the spec's kernel for the rows of a and b. The method
 // matters only because the kernel is in float64 if the method uses σ². The context is checked
 // once per block of rows.
@@ -179,41 +129,12 @@ func gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b m
 	}
 	n := Numbers{}
 	if k64 != nil {
-		n.Double, err = gramOf(ctx, c, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
+		n.Double, err = compose.Gram(ctx, c, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
 	} else {
-		n.Single, err = gramOf(ctx, c, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
+		n.Single, err = compose.Gram(ctx, c, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
 	}
 	n.Warnings = c.Warnings
 	return n, err
-}
-
-func gramOf[T matrix.Float](ctx context.Context, c *compose.Composer, k kernel.Kernel[T], a,
-	b matrix.Dense[T]) (matrix.Dense[T], error) {
-	dst := matrix.New[T](a.Rows, b.Rows)
-	prepared, left, right, err := compose.Prepare(c, k, a, b)
-	if err != nil {
-		return dst, err
-	}
-	return dst, kernel.OverBlocks(ctx, a.Rows, func(from, to int) error {
-		return prepared.Cross(ctx, dst.Slice(from, to), left.Slice(from, to), right)
-	})
-}
-
-// Numbers of rows in a picture of a batch: those that it shows besides the picks, and those
-// from which a Plane is computed.
-const (
-	ShownCandidates = 2000
-	ShownLabelled   = 1000
-	PlaneSample     = 512
-)
-
-// Spread returns at most most of n rows, evenly spread, such as the sample of a Plane.
-func Spread(n, most int) []int {
-	rows := make([]int, min(n, most))
-	for i := range rows {
-		rows[i] = i * n / len(rows)
-	}
-	return rows
 }
 
 // Plane projects the rows onto the first two principal directions of the spec's
@@ -239,45 +160,14 @@ func Plane(ctx context.Context, spec spec.Spec, p Problem, sample, rows matrix.D
 // rows must be scaled as those of the problem. The context is checked once per block of rows.
 func Distances(ctx context.Context, spec spec.Spec, p Problem, rows, known matrix.Dense[float32]) ([]float64, error) {
 	if !spec.UsesKernel() {
-		return distances(ctx, kernel.NewLinear[float32](rows.Cols), rows, known)
+		return compose.Distances(ctx, kernel.NewLinear[float32](rows.Cols), rows, known)
 	}
 	_, k32, k64, err := kernelOf(ctx, spec, p, rows.Rows+known.Rows)
 	if err != nil {
 		return nil, err
 	}
 	if k64 != nil {
-		return distances(ctx, k64, matrix.Converted[float64](rows), matrix.Converted[float64](known))
+		return compose.Distances(ctx, k64, matrix.Converted[float64](rows), matrix.Converted[float64](known))
 	}
-	return distances(ctx, k32, rows, known)
-}
-
-func distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows,
-	known matrix.Dense[T]) ([]float64, error) {
-	prepared, sets, err := kernel.Prepare(ctx, k, rows, known)
-	if err != nil {
-		return nil, err
-	}
-	own, theirs := make([]T, rows.Rows), make([]T, known.Rows)
-	if err := prepared.Diag(ctx, own, sets[0]); err != nil {
-		return nil, err
-	}
-	if err := prepared.Diag(ctx, theirs, sets[1]); err != nil {
-		return nil, err
-	}
-	nearest := make([]float64, rows.Rows)
-	var scratch kernel.Scratch[T]
-	return nearest, kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
-		block := scratch.Matrix(to-from, known.Rows)
-		if err := prepared.Cross(ctx, block, sets[0].Slice(from, to), sets[1]); err != nil {
-			return err
-		}
-		for i := range block.Rows {
-			least := math.Inf(1)
-			for j, v := range block.Row(i) {
-				least = min(least, float64(own[from+i])+float64(theirs[j])-2*float64(v))
-			}
-			nearest[from+i] = math.Sqrt(max(0, least)) // rounding can leave it below 0
-		}
-		return nil
-	})
+	return compose.Distances(ctx, k32, rows, known)
 }

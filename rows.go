@@ -72,7 +72,7 @@ func standardisation(r *tables.Rows) (func(matrix.Dense[float32]) (matrix.Dense[
 	}, nil
 }
 
-// Foreign is a network that was trained elsewhere, such as one of package network/onnx.
+// Foreign is a network that was trained elsewhere, such as one of an ONNX file.
 // It is used as it is: nothing is trained, and labels matter only to methods that use
 // them.
 type Foreign struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -182,7 +183,7 @@ func (m *Map) place(ctx context.Context, v *shown, p mapped) error {
 	problem := v.problem
 	known := problem.Train.SelectRows(p.train)
 	rows := matrix.Stack(known, problem.Pool.SelectRows(p.pool))
-	sample := rows.SelectRows(nextbatch.Spread(rows.Rows, nextbatch.PlaneSample))
+	sample := rows.SelectRows(picture.Spread(rows.Rows, picture.PlaneSample))
 	plane, err := nextbatch.Plane(ctx, v.by, problem, sample, rows)
 	if err != nil {
 		return err

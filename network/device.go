@@ -12,8 +12,8 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -30,7 +30,7 @@ type Device interface {
 	// Compute runs a program on rows, block by block, and writes its result, which is in
 	// float64, to dst. A step that the device does not offer is kernel.ErrNoProgram. The
 	// context is checked once per block.
-	Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error
+	Compute(ctx context.Context, p *program.Program, dst, rows matrix.Dense[float64]) error
 }
 
 // DeviceTraining is networks of one shape to be trained, each in its own order of

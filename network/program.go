@@ -2,13 +2,13 @@ package network
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // Describe adds the steps that compute what Block returns, for a device that runs the
-// network by itself (see kernel.Program). The formulas are those of pass and Taps.
-func (t *Taps) Describe(p *kernel.Program, rows kernel.Value, first int) (in, grad []kernel.Value, ok bool) {
+// network by itself (see program.Program). The formulas are those of pass and Taps.
+func (t *Taps) Describe(p *program.Program, rows program.Value, first int) (in, grad []program.Value, ok bool) {
 	d := description{Program: p, net: t.pass.net, first: first}
 	d.forward(rows)
 	if t.single() {
@@ -21,7 +21,7 @@ func (t *Taps) Describe(p *kernel.Program, rows kernel.Value, first int) (in, gr
 	}
 	for output, root := range t.roots {
 		for i, g := range d.backward(output, root) {
-			p.Add(kernel.Place{To: grad[i], From: g, At: output * p.Values[g].Width, Factor: 1})
+			p.Add(program.Place{To: grad[i], From: g, At: output * p.Values[g].Width, Factor: 1})
 		}
 	}
 	return d.in[first:], grad, true
@@ -29,19 +29,19 @@ func (t *Taps) Describe(p *kernel.Program, rows kernel.Value, first int) (in, gr
 
 // describe returns the program that evaluate is for a device. Its result has a column for the
 // output of each member, and then one for each variance, if they are wanted.
-func (m *Model) describe(team *linalg.Team, withVariances bool) (*kernel.Program, error) {
-	p, members := &kernel.Program{}, len(m.ensemble)
+func (m *Model) describe(team *linalg.Team, withVariances bool) (*program.Program, error) {
+	p, members := &program.Program{}, len(m.ensemble)
 	width := members
 	if withVariances {
 		width += members
 	}
-	rows := p.New(kernel.ValueShape{Width: len(m.inputs.Mean), Double: true})
-	p.Result = p.New(kernel.ValueShape{Width: width, Double: true})
+	rows := p.New(program.ValueShape{Width: len(m.inputs.Mean), Double: true})
+	p.Result = p.New(program.ValueShape{Width: width, Double: true})
 	for i, net := range m.ensemble {
 		d := description{Program: p, net: net, first: net.Layers()}
-		d.forward(p.Converted(rows, kernel.IsDouble[Real]()))
+		d.forward(p.Converted(rows, program.IsDouble[Real]()))
 		x, output := d.in[net.Layers()-1], d.output(m.output)
-		p.Add(kernel.Place{To: p.Result, From: output, At: i, Factor: 1})
+		p.Add(program.Place{To: p.Result, From: output, At: i, Factor: 1})
 		if !withVariances {
 			continue
 		}
@@ -50,81 +50,81 @@ func (m *Model) describe(team *linalg.Team, withVariances bool) (*kernel.Program
 		if err := linalg.InvertLower(team, inverse); err != nil {
 			return nil, err
 		}
-		psi, variance := p.New(kernel.ValueShape{Width: inverse.Rows, Double: true}), p.New(p.Values[output])
-		p.Add(kernel.Multiply{To: psi, From: p.Converted(x, true), By: kernel.ConstantOf(inverse), Transposed: true,
-			Upper: true, Factor: 1, Times: kernel.None})
-		p.Add(kernel.Likelihood{To: variance, Projections: output, Features: psi, Linear: q.Noise * q.Lambda * q.Lambda})
-		p.Add(kernel.Place{To: p.Result, From: variance, At: members + i, Factor: 1})
+		psi, variance := p.New(program.ValueShape{Width: inverse.Rows, Double: true}), p.New(p.Values[output])
+		p.Add(program.Multiply{To: psi, From: p.Converted(x, true), By: program.ConstantOf(inverse), Transposed: true,
+			Upper: true, Factor: 1, Times: program.None})
+		p.Add(program.Likelihood{To: variance, Projections: output, Features: psi, Linear: q.Noise * q.Lambda * q.Lambda})
+		p.Add(program.Place{To: p.Result, From: variance, At: members + i, Factor: 1})
 	}
 	return p, nil
 }
 
 // output computes an output of the network, in float64, after forward.
-func (d *description) output(number int) kernel.Value {
+func (d *description) output(number int) program.Value {
 	last := d.net.Layers() - 1
 	z, w := d.value(1), d.net.layer(d.net.parameters, last)
-	d.Add(kernel.Multiply{To: z, From: d.in[last], By: kernel.ConstantOf(w.Block(0, w.Rows, number, number+1)),
-		Factor: 1, Times: kernel.None})
+	d.Add(program.Multiply{To: z, From: d.in[last], By: program.ConstantOf(w.Block(0, w.Rows, number, number+1)),
+		Factor: 1, Times: program.None})
 	return d.Converted(z, true)
 }
 
 // description collects the steps of a network.
 type description struct {
-	*kernel.Program
+	*program.Program
 	net       *MLP
 	first     int // layer whose gradient is wanted
-	in, slope []kernel.Value
+	in, slope []program.Value
 }
 
-func (d *description) value(width int) kernel.Value {
-	return d.New(kernel.ValueShape{Width: width, Double: kernel.IsDouble[Real]()})
+func (d *description) value(width int) program.Value {
+	return d.New(program.ValueShape{Width: width, Double: program.IsDouble[Real]()})
 }
 
 // scaled returns a multiple of a value.
-func (d *description) scaled(v kernel.Value, factor Real) kernel.Value {
+func (d *description) scaled(v program.Value, factor Real) program.Value {
 	to := d.value(d.Values[v].Width)
-	d.Add(kernel.Place{To: to, From: v, Factor: float64(factor)})
+	d.Add(program.Place{To: to, From: v, Factor: float64(factor)})
 	return to
 }
 
 // withBias returns x̃ of a layer with the factor of the bias in its last column. The
 // other columns are still to be written.
-func (d *description) withBias(l int) kernel.Value {
+func (d *description) withBias(l int) program.Value {
 	x := d.value(d.net.sizes[l] + 1)
-	d.Add(kernel.Fill{To: x, At: d.net.sizes[l], Number: float64(Real(*d.net.architecture.SigmaB))})
+	d.Add(program.Fill{To: x, At: d.net.sizes[l], Number: float64(Real(*d.net.architecture.SigmaB))})
 	return x
 }
 
 // forward computes x̃ of all layers, and φ' of the hidden layers from first on.
-func (d *description) forward(rows kernel.Value) {
+func (d *description) forward(rows program.Value) {
 	x := d.withBias(0)
-	d.Add(kernel.Place{To: x, From: rows, Factor: float64(d.net.scale(0))})
-	d.in = []kernel.Value{x}
+	d.Add(program.Place{To: x, From: rows, Factor: float64(d.net.scale(0))})
+	d.in = []program.Value{x}
 	for l := range d.net.Layers() - 1 {
-		z, slope := d.value(d.net.sizes[l+1]), kernel.None
+		z, slope := d.value(d.net.sizes[l+1]), program.None
 		if l >= d.first {
 			slope = d.value(d.net.sizes[l+1])
 		}
-		d.Add(kernel.Multiply{To: z, From: d.in[l], By: kernel.ConstantOf(d.net.layer(d.net.parameters, l)),
-			Factor: 1, Times: kernel.None})
+		d.Add(program.Multiply{To: z, From: d.in[l], By: program.ConstantOf(d.net.layer(d.net.parameters, l)),
+			Factor: 1, Times: program.None})
 		next := d.withBias(l + 1)
-		d.Add(kernel.Activate{To: next, Slope: slope, From: z, Function: d.net.architecture.Activation.String(),
+		d.Add(program.Activate{To: next, Slope: slope, From: z, Function: d.net.architecture.Activation.String(),
 			Factor: float64(d.net.scale(l + 1))})
 		d.in, d.slope = append(d.in, next), append(d.slope, slope)
 	}
 }
 
 // backward computes g of one output, times a factor, for the hidden layers from first on.
-func (d *description) backward(output int, factor Real) []kernel.Value {
+func (d *description) backward(output int, factor Real) []program.Value {
 	last := d.net.Layers() - 1
-	grad := make([]kernel.Value, last-d.first)
+	grad := make([]program.Value, last-d.first)
 	for l := last - 1; l >= d.first; l-- {
 		g, above := d.value(d.net.sizes[l+1]), d.net.Weights(l+1)
 		if l == last-1 {
-			d.Add(kernel.Place{To: g, From: d.slope[l], Factor: float64(d.net.scale(l+1) * factor),
+			d.Add(program.Place{To: g, From: d.slope[l], Factor: float64(d.net.scale(l+1) * factor),
 				Scales: outputWeights(above, output)})
 		} else {
-			d.Add(kernel.Multiply{To: g, From: grad[l+1-d.first], By: kernel.ConstantOf(above), Transposed: true,
+			d.Add(program.Multiply{To: g, From: grad[l+1-d.first], By: program.ConstantOf(above), Transposed: true,
 				Factor: float64(d.net.scale(l + 1)), Times: d.slope[l]})
 		}
 		grad[l-d.first] = g

@@ -2,34 +2,38 @@ package transform
 
 // Programs of the transformations, for devices (kernel/program.go).
 
-import "github.com/nextbatch/nextbatch/kernel"
+import (
+	"github.com/nextbatch/nextbatch/internal/program"
+	"github.com/nextbatch/nextbatch/kernel"
+)
 
 // Describe adds the steps of the embedding and of the sketch.
-func (s *sketch[T]) Describe(p *kernel.Program, rows kernel.Value) (kernel.Value, bool) {
+func (s *sketch[T]) Describe(p *program.Program, rows program.Value) (program.Value, bool) {
 	parts, ok := kernel.DescribeEmbedding(p, s.embedding, rows)
 	if !ok {
-		return kernel.None, false
+		return program.None, false
 	}
-	to := p.New(kernel.ValueShape{Width: s.p, Double: kernel.IsDouble[T]()})
-	return to, s.root.describe(p, to, parts, kernel.None, false)
+	to := p.New(program.ValueShape{Width: s.p, Double: program.IsDouble[T]()})
+	return to, s.root.describe(p, to, parts, program.None, false)
 }
 
-func (n plain[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value,
-	times kernel.Value, add bool) bool {
-	p.Add(kernel.Multiply{To: to, From: parts[0], By: kernel.ConstantOf(n.matrix), Factor: 1, Times: times, Add: add})
+func (n plain[T]) describe(p *program.Program, to program.Value, parts []program.Value,
+	times program.Value, add bool) bool {
+	p.Add(program.Multiply{To: to, From: parts[0], By: program.ConstantOf(n.matrix), Factor: 1, Times: times, Add: add})
 	return true
 }
 
-func (n *expanded[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value,
-	times kernel.Value, add bool) bool {
+func (n *expanded[T]) describe(p *program.Program, to program.Value, parts []program.Value,
+	times program.Value, add bool) bool {
 	features, ok := kernel.DescribeForm(p, n.form, parts)
 	if !ok {
 		return false
 	}
-	return plain[T]{n.matrix}.describe(p, to, []kernel.Value{features}, times, add)
+	return plain[T]{n.matrix}.describe(p, to, []program.Value{features}, times, add)
 }
 
-func (n sum[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+func (n sum[T]) describe(p *program.Program, to program.Value, parts []program.Value,
+	times program.Value, add bool) bool {
 	for _, c := range n.terms {
 		if !c.node.describe(p, to, parts, times, add) {
 			return false
@@ -40,8 +44,8 @@ func (n sum[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Valu
 }
 
 // describe multiplies each factor by those before it.
-func (n *product[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value,
-	times kernel.Value, add bool) bool {
+func (n *product[T]) describe(p *program.Program, to program.Value, parts []program.Value,
+	times program.Value, add bool) bool {
 	last := n.last()
 	for i, c := range n.factors[:last+1] {
 		own := parts[:c.parts]
@@ -62,42 +66,42 @@ func (n *product[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel
 }
 
 // Describe adds the steps of the prior features and a product with L^{-T}.
-func (p *featurePosterior) Describe(to *kernel.Program, rows kernel.Value) (kernel.Value, bool) {
+func (p *featurePosterior) Describe(to *program.Program, rows program.Value) (program.Value, bool) {
 	prior, ok := kernel.DescribeMap(to, p.of, rows)
 	if !ok {
-		return kernel.None, false
+		return program.None, false
 	}
 	return p.describe(to, prior), true
 }
 
-func (p *featurePosterior) describe(to *kernel.Program, prior kernel.Value) kernel.Value {
-	after := to.New(kernel.ValueShape{Width: p.Dim(), Double: true})
-	to.Add(kernel.Multiply{To: after, From: prior, By: kernel.ConstantOf(p.lower), Transposed: true, Upper: true,
-		Factor: p.factor, Times: kernel.None})
+func (p *featurePosterior) describe(to *program.Program, prior program.Value) program.Value {
+	after := to.New(program.ValueShape{Width: p.Dim(), Double: true})
+	to.Add(program.Multiply{To: after, From: prior, By: program.ConstantOf(p.lower), Transposed: true, Upper: true,
+		Factor: p.factor, Times: program.None})
 	return after
 }
 
 // Describe adds the steps of the prior features and of their posterior.
-func (e *withPosterior) Describe(p *kernel.Program, rows kernel.Value) ([]kernel.Value, bool) {
+func (e *withPosterior) Describe(p *program.Program, rows program.Value) ([]program.Value, bool) {
 	prior, ok := kernel.DescribeMap(p, e.posterior.of, rows)
 	if !ok {
 		return nil, false
 	}
-	return []kernel.Value{prior, e.posterior.describe(p, prior)}, true
+	return []program.Value{prior, e.posterior.describe(p, prior)}, true
 }
 
 // Describe adds the steps of the posterior, its projections and their likelihoods.
-func (r *randomFeatures) Describe(p *kernel.Program, rows kernel.Value) (kernel.Value, bool) {
+func (r *randomFeatures) Describe(p *program.Program, rows program.Value) (program.Value, bool) {
 	features, ok := r.posterior.Describe(p, rows)
 	if !ok {
-		return kernel.None, false
+		return program.None, false
 	}
-	shape := kernel.ValueShape{Width: r.Dim(), Double: true}
+	shape := program.ValueShape{Width: r.Dim(), Double: true}
 	projections, to := p.New(shape), p.New(shape)
-	p.Add(kernel.Multiply{To: projections, From: features, By: kernel.ConstantOf(r.normals),
-		Factor: 1, Times: kernel.None})
+	p.Add(program.Multiply{To: projections, From: features, By: program.ConstantOf(r.normals),
+		Factor: 1, Times: program.None})
 	l := r.log
-	p.Add(kernel.Likelihood{To: to, Projections: projections, Features: features,
+	p.Add(program.Likelihood{To: to, Projections: projections, Features: features,
 		Log: l.log / l.over, Rate: l.rate, Linear: l.linear / l.over, Offset: l.offset / l.over, Slope: l.slope / l.over})
 	return to, true
 }

@@ -12,6 +12,7 @@ import (
 	"math/bits"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -58,7 +59,7 @@ func (n hashed[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T]
 }
 
 // describe reports that only the CPU computes it.
-func (n hashed[T]) describe(*kernel.Program, kernel.Value, []kernel.Value, kernel.Value, bool) bool {
+func (n hashed[T]) describe(*program.Program, program.Value, []program.Value, program.Value, bool) bool {
 	return false
 }
 

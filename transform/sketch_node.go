@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -16,7 +17,7 @@ type node[T matrix.Float] interface {
 	sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error
 	// describe adds the steps that do the same, times another value unless that is
 	// kernel.None (program.go).
-	describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool
+	describe(p *program.Program, to program.Value, parts []program.Value, times program.Value, add bool) bool
 }
 
 // child is a node and the number of parts that it reads. If the node is nil, the

@@ -33,35 +33,15 @@ const (
 	CensoredDrop  = cells.CensoredDrop
 )
 
-// What can be wrong with a file, for errors.Is.
+// What callers tell apart of what can be wrong with a file, for errors.Is. The text of an Error says the rest.
 var (
-	ErrFormat   = sheets.ErrFormat
-	ErrEncoding = sheets.ErrEncoding
-	ErrEmpty    = sheets.ErrEmpty
-	ErrHeader   = sheets.ErrHeader
-	ErrColumn   = sheets.ErrColumn
-	ErrRagged   = sheets.ErrRagged
-	ErrBlank    = sheets.ErrBlank
-	ErrQuote    = sheets.ErrQuote
-	ErrNumber   = sheets.ErrNumber
-	ErrUnit     = sheets.ErrUnit
-	ErrMark     = sheets.ErrMark
-	ErrLimit    = sheets.ErrLimit
-	ErrLevel    = sheets.ErrLevel
-	ErrJSON     = sheets.ErrJSON
-	ErrNested   = sheets.ErrNested
-	ErrTooLong  = sheets.ErrTooLong
-	ErrRead     = sheets.ErrRead
-	ErrShape    = sheets.ErrShape
-	ErrRange    = sheets.ErrRange
-	ErrArray    = sheets.ErrArray
-	ErrSheet    = sheets.ErrSheet
-	ErrMore     = sheets.ErrMore
-	ErrFormula  = sheets.ErrFormula
-	ErrID       = sheets.ErrID
-	ErrColumns  = sheets.ErrColumns
-	ErrRows     = sheets.ErrRows
-	ErrMemory   = sheets.ErrMemory
+	ErrFormat = sheets.ErrFormat
+	ErrColumn = sheets.ErrColumn
+	ErrRagged = sheets.ErrRagged
+	ErrNumber = sheets.ErrNumber
+	ErrRead   = sheets.ErrRead
+	ErrArray  = sheets.ErrArray
+	ErrMemory = sheets.ErrMemory
 )
 
 // LeastBytes returns how many bytes the table in a file, or in the files that a name stands for, will
@@ -79,7 +59,7 @@ func CheckFormat(name string) error { return formats.CheckFormat(name) }
 func CheckEncoding(name string) error { return formats.CheckEncoding(name) }
 
 // CheckRewrite rejects a workbook that would lose more than formats if the table of its sheet replaced it: other
-// sheets, or formulas, which would become values. The error is an ErrMore.
+// sheets, or formulas, which would become values.
 func CheckRewrite(ctx context.Context, name string) error { return formats.CheckRewrite(ctx, name) }
 
 // ReadColumns makes a table of columns, and reads those of cells as ReadFile reads those of a file: with the same

@@ -8,16 +8,14 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// WriteFile writes the table to a file, in the format of its extension: CSV
-// (.csv), tab-separated text (.tsv, .tab), JSON lines (.jsonl, .ndjson),
-// an Excel workbook (.xlsx), Parquet (.parquet), or a NumPy array if all columns are
-// numeric (.npy). With .gz after it, the file is compressed. It appears under its name only once it
-// is complete; until then, any existing file stays.
+// WriteFile writes the table to a file, in the format of its extension: CSV (.csv), tab-separated text (.tsv, .tab),
+// JSON lines (.jsonl, .ndjson), an Excel workbook (.xlsx), Parquet (.parquet), or a NumPy array if all columns are
+// numeric (.npy). With .gz after it, the file is compressed. It appears under its name only once it is complete;
+// until then, any existing file stays.
 func WriteFile(path string, t *dataset.Table) error { return formats.WriteFile(path, t) }
 
-// WriteStyled writes the table to a file as text with the delimiter, the line ends, the
-// byte-order mark and the unnamed columns of the style, in UTF-8. Without a delimiter, it
-// is that of the file's extension.
+// WriteStyled writes the table to a file as text with the delimiter, the line ends, the byte-order mark and the
+// unnamed columns of the style, in UTF-8. Without a delimiter, it is that of the file's extension.
 func WriteStyled(path string, t *dataset.Table, s dataset.Style) error {
 	return formats.WriteStyled(path, t, s)
 }
@@ -33,16 +31,13 @@ func WriteToFill(path string, t *dataset.Table, labels ...string) error {
 // decimal mark are those of the table's origin, if it has one.
 func WriteCSV(w io.Writer, t *dataset.Table) error { return formats.WriteCSV(w, t) }
 
-// WriteJSONLines writes each row as a JSON object on a line of its own, with
-// the columns in order: numbers as numbers, other values as strings, and a
-// missing value as null. JSON has no infinity, so an infinite number is an
+// WriteJSONLines writes each row as a JSON object on a line of its own, with the columns in order: numbers as
+// numbers, other values as strings, and a missing value as null. JSON has no infinity, so an infinite number is an
 // error.
 func WriteJSONLines(w io.Writer, t *dataset.Table) error { return formats.WriteJSONLines(w, t) }
 
-// WriteParquet writes the table as a Parquet file, which ReadParquet reads
-// back. A numeric column is int64 if all its values are integers and none is
-// missing, otherwise double; other columns are strings. Missing values are
-// nulls.
+// WriteParquet writes the table as a Parquet file, which ReadParquet reads back. A numeric column is int64 if all its
+// values are integers and none is missing, otherwise double; other columns are strings. Missing values are nulls.
 func WriteParquet(w io.Writer, t *dataset.Table) error { return formats.WriteParquet(w, t) }
 
 // WriteMatrix writes the numbers to a NumPy file (.npy), which appears under
@@ -51,14 +46,12 @@ func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
 	return formats.WriteMatrix(path, m)
 }
 
-// WriteMatrixRows is WriteMatrix for a matrix of the given number of rows that the function writes
-// block by block.
+// WriteMatrixRows is WriteMatrix for a matrix of the given number of rows that the function writes block by block.
 func WriteMatrixRows(path string, rows int, write func(*NPYRows) error) error {
 	return formats.WriteMatrixRows(path, rows, write)
 }
 
-// WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load
-// read.
+// WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load read.
 func WriteNPY[T matrix.Float](w io.Writer, m matrix.Dense[T]) error { return formats.WriteNPY(w, m) }
 
 // WriteNPYInts writes the numbers in NumPy's format, as one column of int64.

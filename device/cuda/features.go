@@ -2,7 +2,7 @@
 
 package cuda
 
-// Features: a kernel.Program, run on blocks of rows. Only the result stays on the card, so
+// Features: a program.Program, run on blocks of rows. Only the result stays on the card, so
 // the rows that the features come from may be larger than its memory.
 
 import (
@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/place"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -26,18 +27,18 @@ type features[T matrix.Float] struct {
 }
 
 // Features32 implements place.Device.
-func (c *Card) Features32(ctx context.Context, p *kernel.Program,
+func (c *Card) Features32(ctx context.Context, p *program.Program,
 	rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	return featuresIn(c, ctx, p, rows, "f32")
 }
 
 // Features64 implements place.Device.
-func (c *Card) Features64(ctx context.Context, p *kernel.Program,
+func (c *Card) Features64(ctx context.Context, p *program.Program,
 	rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	return featuresIn(c, ctx, p, rows, "f64")
 }
 
-func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T],
+func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *program.Program, rows matrix.Dense[T],
 	kind string) (place.DeviceFeatures[T], error) {
 	width := p.Values[p.Result].Width
 	f := &features[T]{queue: c.newQueue(), shape: matrix.Shape{Rows: rows.Rows, Cols: width},
@@ -55,7 +56,7 @@ func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program,
 }
 
 // Compute implements network.Device.
-func (c *Card) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
+func (c *Card) Compute(ctx context.Context, p *program.Program, dst, rows matrix.Dense[float64]) error {
 	f, err := c.Features64(ctx, p, rows)
 	if full := (*MemoryError)(nil); errors.As(err, &full) {
 		full.Less = "use fewer networks"
@@ -126,7 +127,7 @@ const (
 // execution is a program in progress.
 type execution struct {
 	*queue
-	program *kernel.Program
+	program *program.Program
 	values  []pointer
 	by      []pointer // the constant of each step, or null
 	rows    int       // of the present block
@@ -134,7 +135,7 @@ type execution struct {
 
 // compute runs a program on all rows. While the card computes a block, the next one is
 // copied to it.
-func compute[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program, rows matrix.Dense[T],
+func compute[T matrix.Float](c *Card, ctx context.Context, p *program.Program, rows matrix.Dense[T],
 	to *features[T]) error {
 	r := &execution{queue: c.newQueue(), program: p, values: make([]pointer, len(p.Values)), by: make([]pointer,
 		len(p.Steps))}
@@ -184,7 +185,7 @@ func (r *execution) place(rows int) (block int, inputs [2]pointer) {
 }
 
 // bytesOf is the size of a row, a multiple of 16.
-func bytesOf(v kernel.ValueShape) int {
+func bytesOf(v program.ValueShape) int {
 	if v.Double {
 		return 8 * padded(v.Width)
 	}
@@ -195,17 +196,17 @@ func bytesOf(v kernel.ValueShape) int {
 func (r *execution) sendConstants() error {
 	for i, s := range r.program.Steps {
 		switch s := s.(type) {
-		case kernel.Multiply:
+		case program.Multiply:
 			if s.By.Double.Rows > 0 {
 				r.by[i] = sendRows(r.queue, s.By.Double)
 			} else {
 				r.by[i] = sendRows(r.queue, s.By.Single)
 			}
-		case kernel.Place:
+		case program.Place:
 			if s.Scales != nil {
 				r.by[i] = sendRows(r.queue, matrix.View(1, len(s.Scales), s.Scales))
 			}
-		case kernel.Activate:
+		case program.Activate:
 			if !slices.Contains(activations, s.Function) {
 				return fmt.Errorf("%w: the activation %s", kernel.ErrNoProgram, s.Function)
 			}
@@ -218,33 +219,33 @@ func (r *execution) sendConstants() error {
 var activations = []string{"relu", "silu", "tanh", "gelu", "selu", "elu", "leaky-relu", "softplus", "sigmoid"}
 
 // step launches a step; by is its constant.
-func (r *execution) step(s kernel.Step, by pointer) {
+func (r *execution) step(s program.Step, by pointer) {
 	switch s := s.(type) {
-	case kernel.Multiply:
+	case program.Multiply:
 		r.multiply(s, by)
-	case kernel.Place:
+	case program.Place:
 		from, to := r.value(s.From), r.value(s.To)
 		r.launch("place_"+to.kind, r.columns(from.width), from.at, from.ld, int32(from.width), s.Factor, by,
 			int32(s.At), to.at, to.ld)
-	case kernel.Fill:
+	case program.Fill:
 		to := r.value(s.To)
 		r.launch("fill_column_"+to.kind, grid{x: (r.rows + 255) / 256, threads: 256}, to.at, to.ld,
 			int32(r.rows), int32(s.At), s.Number)
-	case kernel.Activate:
+	case program.Activate:
 		from, to, slopes := r.value(s.From), r.value(s.To), pointer(0)
-		if s.Slope != kernel.None {
+		if s.Slope != program.None {
 			slopes = r.values[s.Slope]
 		}
 		r.launch("activate_"+to.kind, r.columns(from.width), int32(slices.Index(activations, s.Function)),
 			from.at, from.ld, int32(from.width), s.Factor, to.at, to.ld, slopes)
-	case kernel.Outer:
+	case program.Outer:
 		left, right, to := r.value(s.Left), r.value(s.Right), r.value(s.To)
 		r.launch("outer_"+to.kind, r.columns(to.width), left.at, left.ld, right.at, right.ld, int32(right.width),
 			int32(to.width), to.at, to.ld)
-	case kernel.Convert:
+	case program.Convert:
 		from, to := r.value(s.From), r.value(s.To)
 		r.launch("convert_to_"+to.kind, r.columns(to.width), from.at, from.ld, int32(to.width), to.at)
-	case kernel.Likelihood:
+	case program.Likelihood:
 		v, psi, to := r.value(s.Projections), r.value(s.Features), r.value(s.To)
 		r.launch("likelihood_f64", grid{x: 1, y: r.rows, threads: 256}, v.at, v.ld, int32(v.width), psi.at, psi.ld,
 			s.Log, s.Rate, s.Linear, s.Offset, s.Slope, to.at)
@@ -253,9 +254,9 @@ func (r *execution) step(s kernel.Step, by pointer) {
 	}
 }
 
-func (r *execution) multiply(s kernel.Multiply, by pointer) {
+func (r *execution) multiply(s program.Multiply, by pointer) {
 	from, to, times := r.value(s.From), r.value(s.To), pointer(0)
-	if s.Times != kernel.None {
+	if s.Times != program.None {
 		times = r.values[s.Times]
 	}
 	name, ld, tile := "product_", to.ld, 128
@@ -289,7 +290,7 @@ type located struct {
 	kind      string
 }
 
-func (r *execution) value(v kernel.Value) located {
+func (r *execution) value(v program.Value) located {
 	shape := r.program.Values[v]
 	l := located{at: r.values[v], width: shape.Width, ld: padded(shape.Width), kind: "f32"}
 	if shape.Double {

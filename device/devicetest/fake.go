@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/place"
-	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -45,7 +45,7 @@ func (f *Fake) TrainNetworks(ctx context.Context, t *network.DeviceTraining) err
 }
 
 // Compute implements network.Device.
-func (f *Fake) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
+func (f *Fake) Compute(ctx context.Context, p *program.Program, dst, rows matrix.Dense[float64]) error {
 	if f.Predictions--; f.FailFeatures != nil && f.Predictions < 0 {
 		return f.FailFeatures
 	}
@@ -53,7 +53,7 @@ func (f *Fake) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.
 }
 
 // Features32 implements place.Device.
-func (f *Fake) Features32(ctx context.Context, p *kernel.Program,
+func (f *Fake) Features32(ctx context.Context, p *program.Program,
 	rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	if f.FailFeatures != nil {
 		return nil, f.FailFeatures
@@ -62,7 +62,7 @@ func (f *Fake) Features32(ctx context.Context, p *kernel.Program,
 }
 
 // Features64 implements place.Device.
-func (f *Fake) Features64(ctx context.Context, p *kernel.Program,
+func (f *Fake) Features64(ctx context.Context, p *program.Program,
 	rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	if f.FailFeatures != nil {
 		return nil, f.FailFeatures

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/place"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -17,8 +18,8 @@ import (
 
 // Computer is the part of a place.Device that computes features.
 type Computer interface {
-	Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error)
-	Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error)
+	Features32(ctx context.Context, p *program.Program, rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error)
+	Features64(ctx context.Context, p *program.Program, rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error)
 }
 
 // Features compares the features that a device computes with those of the CPU, for every
@@ -152,7 +153,7 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 
 // compareFeatures compares a program on a device with the features of the CPU, row by
 // row: the norm of the error with that of the row.
-func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program,
+func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context, *program.Program,
 	matrix.Dense[T]) (place.DeviceFeatures[T], error), k kernel.FeatureMap[T], n int, tolerance float64) {
 	t.Helper()
 	rows := inputs[T](n)
@@ -191,8 +192,8 @@ func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context,
 
 // compareParts requires that the features of a row depend on that row alone, and those of
 // rows from the middle are fetched.
-func compareParts[T matrix.Float](t *testing.T, compute func(context.Context, *kernel.Program,
-	matrix.Dense[T]) (place.DeviceFeatures[T], error), p *kernel.Program, rows, all matrix.Dense[T]) {
+func compareParts[T matrix.Float](t *testing.T, compute func(context.Context, *program.Program,
+	matrix.Dense[T]) (place.DeviceFeatures[T], error), p *program.Program, rows, all matrix.Dense[T]) {
 	t.Helper()
 	f, err := compute(t.Context(), p, rows.Slice(3, 40))
 	must(t, err)
@@ -213,13 +214,13 @@ func square(x float64) float64 { return x * x }
 type Interpreter struct{}
 
 // Features32 implements Computer.
-func (Interpreter) Features32(ctx context.Context, p *kernel.Program,
+func (Interpreter) Features32(ctx context.Context, p *program.Program,
 	rows matrix.Dense[float32]) (place.DeviceFeatures[float32], error) {
 	return interpret(ctx, p, rows)
 }
 
 // Features64 implements Computer.
-func (Interpreter) Features64(ctx context.Context, p *kernel.Program,
+func (Interpreter) Features64(ctx context.Context, p *program.Program,
 	rows matrix.Dense[float64]) (place.DeviceFeatures[float64], error) {
 	return interpret(ctx, p, rows)
 }
@@ -246,7 +247,7 @@ func (f inMemory[T]) Fetch(dst matrix.Dense[T], first int) error {
 	return nil
 }
 
-func interpret[T matrix.Float](ctx context.Context, p *kernel.Program,
+func interpret[T matrix.Float](ctx context.Context, p *program.Program,
 	rows matrix.Dense[T]) (place.DeviceFeatures[T], error) {
 	dst := matrix.New[T](rows.Rows, p.Values[p.Result].Width)
 	for i := range rows.Rows {
@@ -276,12 +277,12 @@ func interpret[T matrix.Float](ctx context.Context, p *kernel.Program,
 }
 
 // interpretStep runs a step on one row and returns the value that it wrote.
-func interpretStep(s kernel.Step, values [][]float64) kernel.Value {
+func interpretStep(s program.Step, values [][]float64) program.Value {
 	switch s := s.(type) {
-	case kernel.Multiply:
+	case program.Multiply:
 		interpretMultiply(s, values)
 		return s.To
-	case kernel.Place:
+	case program.Place:
 		for j, v := range values[s.From] {
 			if s.Scales != nil {
 				v *= s.Scales[j]
@@ -289,10 +290,10 @@ func interpretStep(s kernel.Step, values [][]float64) kernel.Value {
 			values[s.To][s.At+j] = s.Factor * v
 		}
 		return s.To
-	case kernel.Fill:
+	case program.Fill:
 		values[s.To][s.At] = s.Number
 		return s.To
-	case kernel.Activate:
+	case program.Activate:
 		function, err := network.ParseActivation(s.Function)
 		if err != nil {
 			panic(err)
@@ -300,12 +301,12 @@ func interpretStep(s kernel.Step, values [][]float64) kernel.Value {
 		for j, z := range values[s.From] {
 			value, slope := function.At(z)
 			values[s.To][j] = s.Factor * value
-			if s.Slope != kernel.None {
+			if s.Slope != program.None {
 				values[s.Slope][j] = slope
 			}
 		}
 		return s.To
-	case kernel.Outer:
+	case program.Outer:
 		right := values[s.Right]
 		for i, l := range values[s.Left] {
 			for j, r := range right {
@@ -313,10 +314,10 @@ func interpretStep(s kernel.Step, values [][]float64) kernel.Value {
 			}
 		}
 		return s.To
-	case kernel.Convert:
+	case program.Convert:
 		copy(values[s.To], values[s.From])
 		return s.To
-	case kernel.Likelihood:
+	case program.Likelihood:
 		kappa := 0.0
 		for _, v := range values[s.Features] {
 			kappa += v * v
@@ -329,7 +330,7 @@ func interpretStep(s kernel.Step, values [][]float64) kernel.Value {
 	panic(fmt.Sprintf("devicetest: no such step: %T", s))
 }
 
-func interpretMultiply(s kernel.Multiply, values [][]float64) {
+func interpretMultiply(s program.Multiply, values [][]float64) {
 	by := s.By.Double.At
 	if s.By.Double.Rows == 0 {
 		by = func(i, j int) float64 { return float64(s.By.Single.At(i, j)) }
@@ -344,7 +345,7 @@ func interpretMultiply(s kernel.Multiply, values [][]float64) {
 			}
 		}
 		sum *= s.Factor
-		if s.Times != kernel.None {
+		if s.Times != program.None {
 			sum *= values[s.Times][j]
 		}
 		if s.Add {

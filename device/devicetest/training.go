@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -42,7 +42,7 @@ func (CPU) TrainNetworks(ctx context.Context, t *network.DeviceTraining) error {
 }
 
 // Compute implements network.Device.
-func (CPU) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
+func (CPU) Compute(ctx context.Context, p *program.Program, dst, rows matrix.Dense[float64]) error {
 	f, err := interpret(ctx, p, rows)
 	if err != nil {
 		return err

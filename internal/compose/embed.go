@@ -112,9 +112,9 @@ func embed[T matrix.Float](c *Composer, k kernel.Kernel[T], of *selection.Proble
 	return nil
 }
 
-// FeatureMatrix returns the features of rows under a kernel of the composer, from the device of the
+// featureMatrix returns the features of rows under a kernel of the composer, from the device of the
 // context where there is one.
-func FeatureMatrix[T matrix.Float](c *Composer, m kernel.FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func featureMatrix[T matrix.Float](c *Composer, m kernel.FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	f, done, err := fetched[T](c, m, rows)
 	if done || err != nil {
 		return f, err
@@ -125,9 +125,9 @@ func FeatureMatrix[T matrix.Float](c *Composer, m kernel.FeatureMap[T], rows mat
 	return kernel.FeatureMatrix(c.ctx, m, rows)
 }
 
-// Prepare is kernel.Prepare for two sets of rows, on the device of the context where that
+// prepare is kernel.Prepare for two sets of rows, on the device of the context where that
 // computes their features.
-func Prepare[T matrix.Float](c *Composer, k kernel.Kernel[T], a,
+func prepare[T matrix.Float](c *Composer, k kernel.Kernel[T], a,
 	b matrix.Dense[T]) (prepared kernel.Kernel[T], left, right matrix.Dense[T], err error) {
 	left, done, err := fetched(c, k, a)
 	if err == nil && done {

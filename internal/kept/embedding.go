@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -98,7 +99,7 @@ type embedding struct {
 }
 
 // Describe describes the embedding itself: a device computes all features.
-func (e *embedding) Describe(p *kernel.Program, rows kernel.Value) ([]kernel.Value, bool) {
+func (e *embedding) Describe(p *program.Program, rows program.Value) ([]program.Value, bool) {
 	return kernel.DescribeEmbedding(p, e.Embedding, rows)
 }
 

@@ -13,7 +13,7 @@ package place
 import (
 	"context"
 
-	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -34,8 +34,8 @@ type Device interface {
 	// result. The rows are finite; they belong to the caller and may be larger than the
 	// memory of the device. A step that the device does not offer is
 	// kernel.ErrNoProgram. The context is checked once per block.
-	Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (DeviceFeatures[float32], error)
-	Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (DeviceFeatures[float64], error)
+	Features32(ctx context.Context, p *program.Program, rows matrix.Dense[float32]) (DeviceFeatures[float32], error)
+	Features64(ctx context.Context, p *program.Program, rows matrix.Dense[float64]) (DeviceFeatures[float64], error)
 }
 
 // DevicePool describes a pool to a device. It belongs to the caller and does not

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -56,7 +57,7 @@ func Embed[T matrix.Float](ctx context.Context, k kernel.Kernel[T],
 	return f, "", err
 }
 
-func featuresOn[T matrix.Float](ctx context.Context, d Device, p *kernel.Program,
+func featuresOn[T matrix.Float](ctx context.Context, d Device, p *program.Program,
 	rows matrix.Dense[T]) (f DeviceFeatures[T], err error) {
 	var of any
 	switch rows := any(rows).(type) {

@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/limits"
@@ -67,8 +68,8 @@ func (s *Selected) Batch(ctx context.Context) (*Batch, error) {
 	if err := s.layOut(page); err != nil {
 		return nil, err
 	}
-	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, nextbatch.ShownCandidates),
-		s.shown("report labelled", problem.Train.Rows, nextbatch.ShownLabelled)
+	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, picture.ShownCandidates),
+		s.shown("report labelled", problem.Train.Rows, picture.ShownLabelled)
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -263,7 +264,7 @@ func (s *Selected) place(ctx context.Context, picks, candidates, labelled []int)
 	p := s.Plan.Problem()
 	p.Progress = nil
 	rows := matrix.Stack(p.PoolRows(candidates), p.Train.SelectRows(labelled), p.PoolRows(picks))
-	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), nextbatch.PlaneSample))
+	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), picture.PlaneSample))
 	plane, err := nextbatch.Plane(ctx, s.Request.Spec, p, sample, rows)
 	if err != nil {
 		return nil, err

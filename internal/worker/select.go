@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -279,13 +280,13 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 	p := plan.Problem()
 	p.Progress = nil
 	sets := []matrix.Dense[float32]{
-		p.Pool.SelectRows(nextbatch.Spread(p.Pool.Rows, nextbatch.ShownCandidates)),
-		p.Train.SelectRows(nextbatch.Spread(p.Train.Rows, nextbatch.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
+		p.Pool.SelectRows(picture.Spread(p.Pool.Rows, picture.ShownCandidates)),
+		p.Train.SelectRows(picture.Spread(p.Train.Rows, picture.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
 	}
 	rows := matrix.Stack(sets...)
 	plane,
-		err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(nextbatch.Spread(sets[0].Rows+sets[1].Rows,
-		nextbatch.PlaneSample)), rows)
+		err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(picture.Spread(sets[0].Rows+sets[1].Rows,
+		picture.PlaneSample)), rows)
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,7 @@ var limitSigns = []struct {
 
 var approximations = []string{"approx.", "approx", "about", "circa", "ca.", "ca", "c.", "~", "≈", "±"}
 
-// Loose reads a cell of a column of numbers. Units must be ones that are known: a code such as 12B is not
-// a number.
+// Loose reads a cell of a column of numbers. Units must be ones that are known: a code such as 12B is not a number.
 func (n *Numerals) Loose(field []byte) Cell {
 	text := bytes.TrimFunc(field, unicode.IsSpace)
 	text = bytes.TrimPrefix(text, []byte("'")) // with which Excel marks text

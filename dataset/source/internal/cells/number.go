@@ -20,13 +20,11 @@ var integerPowers = func() (p [20]uint64) {
 	return p
 }()
 
-// ParseNumber reads a decimal number from the start of text and returns how
-// many bytes it takes, 0 if there is none. The result equals that of
-// strconv.ParseFloat: infinite where the number is too large.
+// ParseNumber reads a decimal number from the start of text and returns how many bytes it takes, 0 if there is none.
+// The result equals that of strconv.ParseFloat: infinite where the number is too large.
 //
-// Most numbers in files have few digits: they are an integer below 2^53 times
-// or divided by an exact power of ten, so that one operation rounds correctly.
-// Numbers of up to 19 digits with a decimal point, as programs print float64,
+// Most numbers in files have few digits: they are an integer below 2^53 times or divided by an exact power of ten, so
+// that one operation rounds correctly. Numbers of up to 19 digits with a decimal point, as programs print float64,
 // take one integer division; strconv handles the others.
 func ParseNumber(text []byte) (v float64, length int) {
 	i := 0
@@ -76,9 +74,8 @@ func ParseNumber(text []byte) (v float64, length int) {
 	return v, i
 }
 
-// overPowerOfTen returns mantissa/10^power, correctly rounded, for a nonzero
-// mantissa and a power of at most 19. Both are shifted to fill 64 bits, so that
-// the quotient has at least 63 bits; its last bit records whether there is a
+// overPowerOfTen returns mantissa/10^power, correctly rounded, for a nonzero mantissa and a power of at most 19. Both
+// are shifted to fill 64 bits, so that the quotient has at least 63 bits; its last bit records whether there is a
 // remainder, far below the 53 bits to which the conversion rounds.
 func overPowerOfTen(mantissa uint64, power int) float64 {
 	divisor := integerPowers[power]
@@ -92,9 +89,8 @@ func overPowerOfTen(mantissa uint64, power int) float64 {
 	return float64(quotient) * math.Float64frombits(uint64(bias+down-up-63)<<fraction)
 }
 
-// parseExponent reads e, a sign and digits; length is 0 if the text has no
-// exponent. Huge exponents are truncated: they are out of float64's range
-// either way.
+// parseExponent reads e, a sign and digits; length is 0 if the text has no exponent. Huge exponents are truncated:
+// they are out of float64's range either way.
 func parseExponent(text []byte) (power, length int) {
 	const huge = 10000
 	i := 1
@@ -115,8 +111,7 @@ func parseExponent(text []byte) (power, length int) {
 	return power, i
 }
 
-// WholeNumber reads text that is entirely a number; infinities are written inf
-// or infinity, in any case.
+// WholeNumber reads text that is entirely a number; infinities are written inf or infinity, in any case.
 func WholeNumber(text []byte) (v float64, ok bool) {
 	if v, n := ParseNumber(text); n > 0 && n == len(text) {
 		return v, true

@@ -4,8 +4,7 @@ import (
 	"unicode/utf8"
 )
 
-// Numerals is how the numbers of a text are written, where that is not as
-// programs write them.
+// Numerals is how the numbers of a text are written, where that is not as programs write them.
 type Numerals struct {
 	Decimal   byte
 	Thousands byte // 0 if digits are not grouped
@@ -30,9 +29,8 @@ func (n *Numerals) Number(field []byte) (float64, bool) {
 	return 0, false
 }
 
-// rewrite writes a number as programs do. Separators must lie between groups of
-// three digits: 1,5 is not fifteen. It returns false where they do not, or where
-// there is a decimal point that is not declared.
+// rewrite writes a number as programs do. Separators must lie between groups of three digits: 1,5 is not fifteen. It
+// returns false where they do not, or where there is a decimal point that is not declared.
 func (n *Numerals) rewrite(field []byte) bool {
 	n.plain = n.plain[:0]
 	if len(field) > 0 && (field[0] == '-' || field[0] == '+') {
@@ -72,9 +70,8 @@ func (n *Numerals) rewrite(field []byte) bool {
 	return true
 }
 
-// separator returns the length of the separator of thousands at the start of the
-// text, 0 if there is none. A blank may be one of those that keep a number on one
-// line, and an apostrophe a typographic one.
+// separator returns the length of the separator of thousands at the start of the text, 0 if there is none. A blank
+// may be one of those that keep a number on one line, and an apostrophe a typographic one.
 func (n *Numerals) separator(text []byte) int {
 	if n.Thousands == 0 {
 		return 0

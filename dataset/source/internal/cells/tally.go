@@ -150,8 +150,7 @@ func (s *spelling) ids(column dataset.Column) string {
 	return ", ids " + strings.Join(names, ", ")
 }
 
-// Number returns the value of a cell that is not simply a number, in a row of the column, and
-// counts it.
+// Number returns the value of a cell that is not simply a number, in a row of the column, and counts it.
 func (t *Tally) Number(n *Numerals, field []byte, rec Record, row int) float64 {
 	c := t.inUnit(n.Loose(field), field, rec, row)
 	if math.IsInf(c.value, 0) { // among labels, see NumberSink

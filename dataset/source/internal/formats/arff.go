@@ -14,11 +14,10 @@ import (
 	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
-// ReadARFF reads a table from Weka's attribute-relation file format: numeric,
-// nominal, string and date attributes, with dense rows. Names and values may be
-// quoted with ' or ", where a backslash escapes the next character. The levels
-// of a nominal attribute keep their order; a value that is not among them is an
-// error. The options Delimiter and Header have no effect here.
+// ReadARFF reads a table from Weka's attribute-relation file format: numeric, nominal, string and date attributes,
+// with dense rows. Names and values may be quoted with ' or ", where a backslash escapes the next character. The
+// levels of a nominal attribute keep their order; a value that is not among them is an error. The options Delimiter
+// and Header have no effect here.
 func ReadARFF(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	t, err := readARFF(ctx, r, opts)
 	return t, ended(ctx, sheets.Worded(err, opts))
@@ -221,8 +220,7 @@ func hasARFFQuote(text []byte) bool {
 	return bytes.IndexByte(text, '\'') >= 0 || bytes.IndexByte(text, '"') >= 0 || bytes.IndexByte(text, '\\') >= 0
 }
 
-// splitARFF appends the fields of a row to dst. If the quotes of a field do not
-// match, bad is its number, from 1.
+// splitARFF appends the fields of a row to dst. If the quotes of a field do not match, bad is its number, from 1.
 func splitARFF(dst [][]byte, text []byte) (fields [][]byte, bad int) {
 	for {
 		field, rest, ok := cutARFFField(text)
@@ -237,8 +235,7 @@ func splitARFF(dst [][]byte, text []byte) (fields [][]byte, bad int) {
 	}
 }
 
-// cutARFFField returns the first field, and the rest starting at the comma, or
-// nil if there is no comma.
+// cutARFFField returns the first field, and the rest starting at the comma, or nil if there is no comma.
 func cutARFFField(text []byte) (field, rest []byte, ok bool) {
 	text = cells.Trim(text)
 	if len(text) == 0 || text[0] != '\'' && text[0] != '"' {

@@ -82,9 +82,8 @@ func (a array) at(k int, e sheets.Error) *sheets.Error {
 	return &e
 }
 
-// arrayBlock is how many elements are read at a time, and for how many memory
-// is allocated in advance if the number of bytes is unknown: a header that
-// promises more than follows costs nothing.
+// arrayBlock is how many elements are read at a time, and for how many memory is allocated in advance if the number
+// of bytes is unknown: a header that promises more than follows costs nothing.
 const arrayBlock = 32 << 10
 
 // arrayUse is what an array is read for.
@@ -104,9 +103,8 @@ func (u arrayUse) check(a array, element int64, known bool) error {
 		a.rows, a.cols))
 }
 
-// readArray reads the numbers of an array, each rounded to T. A number out of
-// T's range is an error. size is how many bytes r holds, or -1 if that is
-// unknown; no memory is allocated for more.
+// readArray reads the numbers of an array, each rounded to T. A number out of T's range is an error. size is how many
+// bytes r holds, or -1 if that is unknown; no memory is allocated for more.
 func readArray[T matrix.Float](r io.Reader, a array, size int64, use arrayUse) (matrix.Dense[T], error) {
 	var number T
 	if err := use.check(a, int64(unsafe.Sizeof(number)), size >= 0); err != nil {
@@ -317,9 +315,8 @@ func asKind(c *dataset.Numeric, opts sheets.Options) dataset.Column {
 	return c
 }
 
-// arrayBytes is the peak memory of reading an array of the shape: the numbers,
-// a second copy while they are transposed or the first grows to its size, and
-// the columns if they become a table.
+// arrayBytes is the peak memory of reading an array of the shape: the numbers, a second copy while they are
+// transposed or the first grows to its size, and the columns if they become a table.
 func (a array) arrayBytes(element int64, known, table bool) int64 {
 	numbers := int64(a.rows) * int64(a.cols) * element // newArray has ruled out an overflow
 	copies := numbers

@@ -178,8 +178,7 @@ func (c *csvReader) next() (cells.Record, error) {
 	}
 }
 
-// recordEnd finds the line feed that ends the record, ignoring those between
-// quotes.
+// recordEnd finds the line feed that ends the record, ignoring those between quotes.
 func (c *csvReader) recordEnd(text []byte) int {
 	end := bytes.IndexByte(text, '\n')
 	if end < 0 || bytes.IndexByte(text[:end], '"') < 0 {
@@ -203,8 +202,7 @@ func (c *csvReader) recordEnd(text []byte) int {
 	}
 }
 
-// skipToQuote reports whether the field at the given position is quoted, and
-// where its quote is.
+// skipToQuote reports whether the field at the given position is quoted, and where its quote is.
 func skipToQuote(text []byte, at int) (int, bool) {
 	quote := at
 	for quote < len(text) && text[quote] == ' ' {
@@ -241,8 +239,7 @@ func indexEither(text []byte, a, b byte) int {
 	return -1
 }
 
-// split splits a record into fields, which share its memory. The slice is
-// reused for the next record.
+// split splits a record into fields, which share its memory. The slice is reused for the next record.
 func (c *csvReader) split(rec cells.Record) ([][]byte, error) {
 	c.fields = c.fields[:0]
 	text := rec.Text

@@ -46,8 +46,7 @@ func hasMark(text string) bool {
 		func(m struct{ bytes, encoding string }) bool { return strings.HasPrefix(text, m.bytes) })
 }
 
-// decodingOf returns how to decode a text that starts so, and the length of its
-// byte-order mark.
+// decodingOf returns how to decode a text that starts so, and the length of its byte-order mark.
 func decodingOf(start []byte, encoding string) (decode decoding, mark int, err error) {
 	encoding = strings.ToLower(encoding)
 	if err := CheckEncoding(encoding); err != nil {
@@ -148,8 +147,7 @@ func windows1252(from *bufio.Reader) (rune, error) {
 	return r, err
 }
 
-// utf16Order reads 16 bits at a time, whose lower and upper byte are at these
-// places.
+// utf16Order reads 16 bits at a time, whose lower and upper byte are at these places.
 func utf16Order(low, high int) decoding {
 	unit := func(from *bufio.Reader) (rune, error) {
 		var pair [2]byte

@@ -11,8 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/options"
 )
 
-// tableReader reads a table. notNumeric lists the columns, from 0, that an earlier
-// pass found not to be numeric.
+// tableReader reads a table. notNumeric lists the columns, from 0, that an earlier pass found not to be numeric.
 type tableReader func(ctx context.Context, r io.Reader, opts sheets.Options, notNumeric []int) (*dataset.Table, error)
 
 // readers holds the reader by extension.
@@ -43,8 +42,7 @@ func CheckFormat(name string) error {
 
 const formatNames = "formats are csv, tsv, jsonl, xlsx, parquet, arff, npy, npz and mat"
 
-// readerFor returns the reader that the options name, or else the one for the
-// extension.
+// readerFor returns the reader that the options name, or else the one for the extension.
 func readerFor(extension string, opts sheets.Options) (tableReader, error) {
 	if opts.Format != "" {
 		return readers["."+strings.ToLower(opts.Format)], CheckFormat(opts.Format)

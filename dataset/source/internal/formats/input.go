@@ -20,8 +20,7 @@ const (
 	mostIdle   = 100      // consecutive reads without bytes
 )
 
-// input splits what it reads into records, which stay in its buffer until the
-// next call.
+// input splits what it reads into records, which stay in its buffer until the next call.
 type input struct {
 	from       io.Reader
 	buffer     []byte
@@ -129,9 +128,8 @@ func checkText(text []byte) error {
 	return e
 }
 
-// next returns the next record, whose end the function finds: the index of its
-// line feed in the text, or -1 if it is beyond the text. The last record needs
-// no line feed. After it comes io.EOF.
+// next returns the next record, whose end the function finds: the index of its line feed in the text, or -1 if it is
+// beyond the text. The last record needs no line feed. After it comes io.EOF.
 func (in *input) next(end func(text []byte) int) (cells.Record, error) {
 	for {
 		text := in.buffer[in.start:in.end]
@@ -158,9 +156,8 @@ func (in *input) take(text []byte) cells.Record {
 	return r
 }
 
-// fill reads until the buffer is full, and enlarges it first if the current
-// record takes up most of it. The search for the end of a record, which starts
-// over each time, so stays linear overall.
+// fill reads until the buffer is full, and enlarges it first if the current record takes up most of it. The search
+// for the end of a record, which starts over each time, so stays linear overall.
 func (in *input) fill() error {
 	rest := in.buffer[in.start:in.end]
 	if len(rest) > maxRecord {

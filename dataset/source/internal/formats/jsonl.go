@@ -228,8 +228,7 @@ func (j *jsonReader) endRow() error {
 	return j.grow(int64(len(j.Sinks)))
 }
 
-// grow measures the columns from time to time: a short line, or a new key, may
-// add a missing value to many of them.
+// grow measures the columns from time to time: a short line, or a new key, may add a missing value to many of them.
 func (j *jsonReader) grow(values int64) error {
 	const often = 1 << 20
 	if j.unchecked += 8 * values; j.unchecked < often {
@@ -284,8 +283,7 @@ func (s *jsonScanner) str() (text []byte, ok bool) {
 	return []byte(plain), true
 }
 
-// stringEnd returns where the string at the start of the text ends, -1 if there
-// is none.
+// stringEnd returns where the string at the start of the text ends, -1 if there is none.
 func stringEnd(text []byte) int {
 	if len(text) == 0 || text[0] != '"' {
 		return -1

@@ -12,8 +12,7 @@ var formatName = map[string]string{
 	".mat": "a MATLAB file", ".arff": "an ARFF file", ".jsonl": "JSON lines",
 }
 
-// hints lists what to do with files that others write and that nextbatch does
-// not read.
+// hints lists what to do with files that others write and that nextbatch does not read.
 var hints = map[string]string{
 	".xls":  "open it in Excel or LibreOffice, and save it as .xlsx or .csv",
 	".xlsb": "open it in Excel, and save it as .xlsx or .csv",
@@ -44,8 +43,7 @@ const (
 
 const oleMagic = "\xd0\xcf\x11\xe0"
 
-// sniff returns the extension that fits the first bytes of a file, or "" where
-// they may be any text.
+// sniff returns the extension that fits the first bytes of a file, or "" where they may be any text.
 func sniff(start []byte) string {
 	switch {
 	case bytes.HasPrefix(start, []byte("PAR1")):

@@ -37,9 +37,8 @@ func LeastBytes(ctx context.Context, name string, opts sheets.Options) int64 {
 // glance is how much of a text is read to estimate what all of it takes.
 const glance = 1 << 20
 
-// leastOfText reads the first rows. As others may be longer, and are fewer then, half of what these
-// suggest counts, and no more than a quarter of the file. A compressed file counts with its size, as
-// text is larger than that.
+// leastOfText reads the first rows. As others may be longer, and are fewer then, half of what these suggest counts,
+// and no more than a quarter of the file. A compressed file counts with its size, as text is larger than that.
 func leastOfText(ctx context.Context, path string, opts sheets.Options) (int64, error) {
 	file, size, err := openRegular(path)
 	if err != nil {

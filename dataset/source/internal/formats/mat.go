@@ -18,12 +18,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// A MATLAB file of version 5, as "MAT-File Format" describes it, is a header of
-// 128 bytes followed by elements. An element is a tag, which holds its type and
-// its number of bytes, and those bytes. A variable is an element of type
-// miMATRIX or, compressed with zlib, miCOMPRESSED, and consists of elements
-// itself: flags with the class of the variable, dimensions, name, and the
-// numbers, in column order and in whichever type takes the least space.
+// A MATLAB file of version 5, as "MAT-File Format" describes it, is a header of 128 bytes followed by elements. An
+// element is a tag, which holds its type and its number of bytes, and those bytes. A variable is an element of type
+// miMATRIX or, compressed with zlib, miCOMPRESSED, and consists of elements itself: flags with the class of the
+// variable, dimensions, name, and the numbers, in column order and in whichever type takes the least space.
 const (
 	miINT8       = 1
 	miINT32      = 5
@@ -42,16 +40,14 @@ var matTypes = map[uint32]element{
 	12: {kind: 'i', size: 8}, 13: {kind: 'u', size: 8},
 }
 
-// ReadMAT reads one variable of a MATLAB file of version 5, which save writes
-// by default and with -v6 or -v7: a real matrix of any numeric class, named by
-// Options.Array. Numbers are rounded to T; one out of T's range is an error.
+// ReadMAT reads one variable of a MATLAB file of version 5, which save writes by default and with -v6 or -v7: a real
+// matrix of any numeric class, named by Options.Array. Numbers are rounded to T; one out of T's range is an error.
 func ReadMAT[T matrix.Float](ctx context.Context, r io.Reader, opts sheets.Options) (matrix.Dense[T], error) {
 	_, m, err := readMAT[T](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{Options: opts})
 	return m, ended(ctx, err)
 }
 
-// ReadMATTable reads the variable named by the options as a table with the
-// columns c0, c1, …
+// ReadMATTable reads the variable named by the options as a table with the columns c0, c1, …
 func ReadMATTable(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	a, m, err := readMAT[float64](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{opts, true})
 	if err != nil {

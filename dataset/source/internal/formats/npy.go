@@ -37,9 +37,8 @@ func ReadNPY[T matrix.Float](ctx context.Context, r io.Reader, opts sheets.Optio
 	return m, ended(ctx, err)
 }
 
-// ReadNPYTable reads such an array as a table with the columns c0, c1, …
-// Options for text files have no effect. Integers that float64 cannot represent
-// are an error.
+// ReadNPYTable reads such an array as a table with the columns c0, c1, … Options for text files have no effect.
+// Integers that float64 cannot represent are an error.
 func ReadNPYTable(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	if err := noName(opts.Array); err != nil {
 		return nil, err
@@ -80,8 +79,7 @@ func sizeOf(r io.Reader) int64 {
 	return -1
 }
 
-// atEnd makes sure that nothing follows. Readers of compressed data also verify
-// the checksum then.
+// atEnd makes sure that nothing follows. Readers of compressed data also verify the checksum then.
 func atEnd(r io.Reader) error {
 	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
 	case io.EOF:
@@ -165,8 +163,7 @@ func parseElement(descr string) (element, bool) {
 	return e, e.known() && (descr[0] != '|' || e.size == 1)
 }
 
-// npyHeader parses the text of a header. Its methods report whether they found
-// what they expect.
+// npyHeader parses the text of a header. Its methods report whether they found what they expect.
 type npyHeader struct {
 	rest    []byte
 	descr   string
@@ -298,8 +295,7 @@ func (h *npyHeader) starts(t string) bool {
 
 func (h *npyHeader) blanks() { h.rest = bytes.TrimLeft(h.rest, " \t\r\n") }
 
-// WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load
-// read.
+// WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load read.
 func WriteNPY[T matrix.Float](w io.Writer, m matrix.Dense[T]) error {
 	if err := writeNPYHeader(w, fmt.Sprintf("<f%d", sizeOfNumber[T]()), m.Rows, m.Cols); err != nil {
 		return err

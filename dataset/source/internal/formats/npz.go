@@ -20,8 +20,7 @@ func ReadNPZ[T matrix.Float](ctx context.Context, r io.Reader, opts sheets.Optio
 	return m, ended(ctx, err)
 }
 
-// ReadNPZTable reads the array named by the options as a table with the columns
-// c0, c1, …, as ReadNPYTable does.
+// ReadNPZTable reads the array named by the options as a table with the columns c0, c1, …, as ReadNPYTable does.
 func ReadNPZTable(ctx context.Context, r io.Reader, opts sheets.Options) (*dataset.Table, error) {
 	a, m, err := readNPZ[float64](ctx, r, arrayUse{opts, true})
 	if err != nil {
@@ -70,8 +69,7 @@ func findEntry(archive *zip.Reader, name string) (*zip.File, error) {
 	return found, oneOf(names, name)
 }
 
-// oneOf rejects a name that no array of the file has, and an empty name if
-// there is a choice.
+// oneOf rejects a name that no array of the file has, and an empty name if there is a choice.
 func oneOf(names []string, name string) error {
 	found := 0
 	for _, n := range names {
@@ -95,8 +93,7 @@ func oneOf(names []string, name string) error {
 		Advice: "rename all but one"}
 }
 
-// atMost bounds the bytes of an entry: the size it claims, but no more than its
-// compressed bytes can expand to.
+// atMost bounds the bytes of an entry: the size it claims, but no more than its compressed bytes can expand to.
 func atMost(h *zip.FileHeader) int64 {
 	const deflateRatio = 1032
 	if h.CompressedSize64 > math.MaxInt64/deflateRatio {

@@ -142,8 +142,7 @@ type sized interface {
 	Size() int64
 }
 
-// randomAccess returns the contents of r, and how many bytes of them it had to
-// read into memory.
+// randomAccess returns the contents of r, and how many bytes of them it had to read into memory.
 func randomAccess(ctx context.Context, r io.Reader, opts sheets.Options) (content sized, held int64, err error) {
 	if content, ok := r.(sized); ok {
 		return watchedAt{content, ctx}, 0, nil
@@ -166,8 +165,7 @@ func randomAccess(ctx context.Context, r io.Reader, opts sheets.Options) (conten
 	}
 }
 
-// checkParquet checks both ends of the file, and returns the length of the
-// footer.
+// checkParquet checks both ends of the file, and returns the length of the footer.
 func checkParquet(content sized) (length int64, err error) {
 	const magic, ends = "PAR1", 12
 	var start [4]byte
@@ -321,8 +319,7 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 	return nil
 }
 
-// checkCodec rejects LZ4_RAW. The library silently loses pages compressed with
-// it, and never returns on damaged ones:
+// checkCodec rejects LZ4_RAW. The library silently loses pages compressed with it, and never returns on damaged ones:
 // https://github.com/parquet-go/parquet-go/issues/608
 func checkCodec(codec format.CompressionCodec) error {
 	if codec != format.Lz4Raw {

@@ -15,9 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
 )
 
-// readFolder reads the Parquet files in a folder as one table, in the order of
-// their names. They must have the same columns. Names that start with a point
-// or an underscore, which Spark and others give to their own files, do not
+// readFolder reads the Parquet files in a folder as one table, in the order of their names. They must have the same
+// columns. Names that start with a point or an underscore, which Spark and others give to their own files, do not
 // count.
 func readFolder(ctx context.Context, dir string, opts sheets.Options) (*dataset.Table, error) {
 	if opts.Format != "" && opts.Format != "parquet" {
@@ -95,8 +94,7 @@ func (p *parquetReader) addPath(path string) error {
 	return p.addFile(content)
 }
 
-// sameColumns makes sure that a further file has the columns of the first, in
-// whatever order.
+// sameColumns makes sure that a further file has the columns of the first, in whatever order.
 func (p *parquetReader) sameColumns(root *parquet.Column) error {
 	differs := func(name, detail string) error {
 		return &sheets.Error{Kind: sheets.ErrHeader, Column: slices.Index(p.Names, name) + 1, Name: name, Detail: detail,

@@ -14,9 +14,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/sheets"
 )
 
-// The library allocates as many bytes, values, columns and levels as the
-// metadata of a file promises, before it reads them. The functions below first
-// check that metadata for consistency, and against the size of the file.
+// The library allocates as many bytes, values, columns and levels as the metadata of a file promises, before it reads
+// them. The functions below first check that metadata for consistency, and against the size of the file.
 
 // checkFooter checks the footer, which ends 8 bytes before the end of the file.
 func checkFooter(content sized, length int64, opts sheets.Options) error {
@@ -112,9 +111,8 @@ func (f *footer) group(kind byte) error {
 	})
 }
 
-// checkPages checks the headers of all pages of a column chunk, which has one
-// value per row, and that the options allow as much memory as the largest page takes beside
-// the dictionary. It calls walk before each page.
+// checkPages checks the headers of all pages of a column chunk, which has one value per row, and that the options
+// allow as much memory as the largest page takes beside the dictionary. It calls walk before each page.
 func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, opts sheets.Options, walk func() error) error {
 	if chunk.NumValues > rows {
 		return damaged(fmt.Errorf("a group of %d rows claims %d values", rows, chunk.NumValues))
@@ -170,8 +168,7 @@ type page struct {
 	begin, end   int64 // where the contents start in the file, and the next page
 }
 
-// memory is what the library takes for the page: its bytes as they are stored and decompressed,
-// and its values.
+// memory is what the library takes for the page: its bytes as they are stored and decompressed, and its values.
 func (p page) memory() int64 {
 	const value = 8
 	return p.stored + p.size + value*p.values
@@ -182,8 +179,7 @@ const harmlessPage = 64 << 20
 
 func (p page) levels() int64 { return p.repetition + p.definition }
 
-// checkPage reads the header of the page at the given position and checks it
-// against the size of the file.
+// checkPage reads the header of the page at the given position and checks it against the size of the file.
 func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64) (page, error) {
 	left := content.Size() - at
 	if at < 0 || left <= 0 {
@@ -209,9 +205,8 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	return p, nil
 }
 
-// most returns an upper bound on the number of values of the page. A dictionary
-// writes each out; other pages may have a run of one value, up to what writers
-// put into one page.
+// most returns an upper bound on the number of values of the page. A dictionary writes each out; other pages may have
+// a run of one value, up to what writers put into one page.
 func (p page) most(kind format.Type, rows int64) int64 {
 	const longestRun = 1 << 24
 	if p.kind != dictionaryPage {
@@ -230,9 +225,8 @@ func (p page) most(kind format.Type, rows int64) int64 {
 	return p.size / 4 // a string follows its length
 }
 
-// checkLength compares the length of the decompressed contents with that of the
-// header: the library decompresses all there is. It decompresses only where the
-// contents do not state their length.
+// checkLength compares the length of the decompressed contents with that of the header: the library decompresses all
+// there is. It decompresses only where the contents do not state their length.
 func (p page) checkLength(content sized, codec format.CompressionCodec) error {
 	packed := io.NewSectionReader(content, p.begin+p.levels(), p.stored-p.levels())
 	if p.plain || packed.Size() == 0 {
@@ -355,8 +349,7 @@ func (p page) checkFrames(packed *io.SectionReader) error {
 	return nil
 }
 
-// pageHeader reads the header at the given position. Headers are short, except
-// those with long strings as bounds.
+// pageHeader reads the header at the given position. Headers are short, except those with long strings as bounds.
 func pageHeader(content sized, at int64) (p page, err error) {
 	for _, size := range []int64{512, 64 << 10, 16 << 20} {
 		raw := make([]byte, min(size, content.Size()-at))

@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// compact reads Thrift's compact protocol, the encoding of a Parquet file's
-// metadata. Unlike the library's reader it allocates no memory: it checks every
-// length against the remaining bytes and limits the nesting of structures, so
+// compact reads Thrift's compact protocol, the encoding of a Parquet file's metadata. Unlike the library's reader it
+// allocates no memory: it checks every length against the remaining bytes and limits the nesting of structures, so
 // that the library can then safely read what has passed.
 type compact struct {
 	rest  []byte
@@ -156,9 +155,8 @@ func (c *compact) skip(kind byte) error {
 	return errThrift
 }
 
-// skipElement skips an element of a list or map, where a boolean is one byte
-// and a structure has at least one field: a list of them so takes at most a
-// small multiple of its bytes in memory.
+// skipElement skips an element of a list or map, where a boolean is one byte and a structure has at least one field:
+// a list of them so takes at most a small multiple of its bytes in memory.
 func (c *compact) skipElement(kind byte) error {
 	switch kind {
 	case thriftTrue, thriftFalse:

@@ -178,8 +178,7 @@ func unitOf(u format.TimeUnit) time.Duration {
 	return time.Nanosecond
 }
 
-// appendJulian writes the deprecated form of an instant: nanoseconds of the day
-// in 8 bytes, and the Julian day in 4.
+// appendJulian writes the deprecated form of an instant: nanoseconds of the day in 8 bytes, and the Julian day in 4.
 func appendJulian(dst []byte, v parquet.Value) []byte {
 	const epoch = 2440588 // the Julian day of 1 January 1970
 	words := v.Int96()

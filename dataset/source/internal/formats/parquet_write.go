@@ -97,8 +97,7 @@ func integral(c *dataset.Numeric) bool {
 	return c.Len() > 0
 }
 
-// orderedGroup keeps the columns in their order, whereas parquet.Group sorts
-// them by name.
+// orderedGroup keeps the columns in their order, whereas parquet.Group sorts them by name.
 type orderedGroup struct {
 	parquet.Group
 	fields []parquet.Field

@@ -177,8 +177,7 @@ func ReadShards[T matrix.Float](ctx context.Context, s *Shards, from, to int, op
 // shardBlock is the number of rows that are read at a time.
 const shardBlock = 1 << 13
 
-// eachBlock visits the rows from from to to-1 in order, some at a time. They are valid during
-// the visit.
+// eachBlock visits the rows from from to to-1 in order, some at a time. They are valid during the visit.
 func eachBlock[T matrix.Float](ctx context.Context, s *Shards, from, to int, visit func(matrix.Dense[T]) error) error {
 	for _, one := range s.files {
 		low, high := max(from, one.first)-one.first, min(to, one.first+one.rows)-one.first

@@ -133,8 +133,7 @@ func featureOf[T matrix.Float](c *parquetColumn, v parquet.Value) (T, *sheets.Er
 	return T(number), nil
 }
 
-// eachValue passes on the next count values of the column j, which are those from the row from of
-// the group on.
+// eachValue passes on the next count values of the column j, which are those from the row from of the group on.
 func (p *parquetReader) eachValue(j int, c *columnValues, from, count int,
 	visit func(i int, v parquet.Value) *sheets.Error) error {
 	for i := 0; i < count; {

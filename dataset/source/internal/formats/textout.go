@@ -80,9 +80,8 @@ func writeRow(w *bufio.Writer, fields []string, s dataset.Style) {
 	w.WriteByte('\n')
 }
 
-// needsQuotes reports whether a reader would misread the unquoted field: it
-// contains special characters, or blanks at an end or a byte-order mark at the start, which
-// would be lost.
+// needsQuotes reports whether a reader would misread the unquoted field: it contains special characters, or blanks at
+// an end or a byte-order mark at the start, which would be lost.
 func needsQuotes(field string, delimiter byte) bool {
 	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") ||
 		strings.Trim(field, " \t") != field || hasMark(field)

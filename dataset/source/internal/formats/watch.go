@@ -26,8 +26,7 @@ func release(ctx context.Context, file *os.File) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Now()) })
 }
 
-// ended replaces an error that the end of the context caused: the file is not
-// damaged.
+// ended replaces an error that the end of the context caused: the file is not damaged.
 func ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()

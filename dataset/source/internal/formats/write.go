@@ -59,8 +59,7 @@ func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
 	return writeArray(path, func(w io.Writer) error { return WriteNPY(w, m) })
 }
 
-// WriteMatrixRows is WriteMatrix for a matrix of the given number of rows that the function writes
-// block by block.
+// WriteMatrixRows is WriteMatrix for a matrix of the given number of rows that the function writes block by block.
 func WriteMatrixRows(path string, rows int, write func(*NPYRows) error) error {
 	return writeArray(path, func(w io.Writer) error { return write(&NPYRows{w: w, rows: rows}) })
 }

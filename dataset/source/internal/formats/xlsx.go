@@ -20,10 +20,9 @@ import (
 	"github.com/nextbatch/nextbatch/internal/options"
 )
 
-// A workbook (ECMA-376) is a zip archive of XML parts: the list of sheets, the
-// strings that cells share, the styles, which tell dates from numbers, and each
-// sheet. A sheet is read as a stream, so that the table is all that takes memory,
-// besides the shared strings.
+// A workbook (ECMA-376) is a zip archive of XML parts: the list of sheets, the strings that cells share, the styles,
+// which tell dates from numbers, and each sheet. A sheet is read as a stream, so that the table is all that takes
+// memory, besides the shared strings.
 
 func readXLSX(ctx context.Context, r io.Reader, opts sheets.Options, notNumeric []int) (*dataset.Table, error) {
 	content, held, err := randomAccess(ctx, r, opts)

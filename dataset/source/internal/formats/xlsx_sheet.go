@@ -229,8 +229,7 @@ func (x *sheetReader) addRow(row sheets.Sampled) error {
 	return sheets.AllowRows(x.Opts, &x.Rows, int64(cap(row.Text)))
 }
 
-// fit returns the fields of the columns; those at the end of a row may be
-// absent.
+// fit returns the fields of the columns; those at the end of a row may be absent.
 func (x *sheetReader) fit(row sheets.Sampled, width int) ([][]byte, error) {
 	fields := row.Fields
 	stray := slices.IndexFunc(fields[:min(x.indent, len(fields))], func(f []byte) bool { return len(f) > 0 })

@@ -69,9 +69,8 @@ func builtIn(id int) dateFormat {
 	return notDate
 }
 
-// formatOf determines what a format such as yyyy-mm-dd shows. Literal text,
-// colours and conditions are no part of that; a time span, such as [h]:mm, is a
-// number.
+// formatOf determines what a format such as yyyy-mm-dd shows. Literal text, colours and conditions are no part of
+// that; a time span, such as [h]:mm, is a number.
 func formatOf(code string) dateFormat {
 	var letters strings.Builder
 	code, _, _ = strings.Cut(strings.ToLower(code), ";")

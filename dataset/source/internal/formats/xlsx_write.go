@@ -23,12 +23,11 @@ const (
 	cellLength   = 1<<15 - 1 // characters of a text, as UTF-16 counts them
 )
 
-// WriteXLSX writes the table as an Excel workbook with one sheet, which ReadXLSX reads back.
-// Its header row stays in view, columns are as wide as their values, and long texts are wrapped.
-// Numbers are numbers, and a missing one is an empty cell; an infinite one, which Excel does not know, is text.
-// A column whose values are all dates, or dates with times, written as ReadXLSX returns them has dates; everything else
-// is text, also if it looks like a number or a formula. The columns of labels, which people fill in, are coloured. The
-// same table gives the same bytes.
+// WriteXLSX writes the table as an Excel workbook with one sheet, which ReadXLSX reads back. Its header row stays in
+// view, columns are as wide as their values, and long texts are wrapped. Numbers are numbers, and a missing one is an
+// empty cell; an infinite one, which Excel does not know, is text. A column whose values are all dates, or dates with
+// times, written as ReadXLSX returns them has dates; everything else is text, also if it looks like a number or a
+// formula. The columns of labels, which people fill in, are coloured. The same table gives the same bytes.
 func WriteXLSX(w io.Writer, t *dataset.Table, labels ...string) error {
 	if err := checkSheet(t); err != nil {
 		return err

@@ -2,12 +2,10 @@ package sheets
 
 import "github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 
-// Choice decides, while a text file is read, which of its rows to keep; the
-// others take no memory. Only complete rows can be kept. Rows and columns count
-// from 0.
+// Choice decides, while a text file is read, which of its rows to keep; the others take no memory. Only complete rows
+// can be kept. Rows and columns count from 0.
 type Choice struct {
-	// MayLack reports whether a complete row may lack a value in the column;
-	// nil means that it may not.
+	// MayLack reports whether a complete row may lack a value in the column; nil means that it may not.
 	MayLack func(column int, name string) bool
 	// Begin returns the function that reports whether to keep the next complete
 	// row. It is called at the start of each pass over the file.

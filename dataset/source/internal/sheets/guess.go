@@ -84,8 +84,7 @@ func (g *Guesser) Open(sample []Sampled, notNumeric []int) error {
 	return nil
 }
 
-// CheckBlank rejects a blank line before a record of a single column: it could
-// be a line to skip or a missing value.
+// CheckBlank rejects a blank line before a record of a single column: it could be a line to skip or a missing value.
 func (g *Guesser) CheckBlank(rec cells.Record) error {
 	if len(g.Names) > 1 || rec.Blank == 0 {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 )
 
-// CheckIDs makes sure that the column identifies every row and has no
-// duplicates. The error names the row at fault.
+// CheckIDs makes sure that the column identifies every row and has no duplicates. The error names the row at fault.
 func CheckIDs(t *dataset.Table, column string) error {
 	ids, err := t.Column(column)
 	if err != nil {

@@ -53,8 +53,7 @@ func AllowRows(o Options, r *Rows, beside int64) error {
 // take before its rows move to a file. What follows needs memory, too.
 const overflowShare = 4
 
-// Overflows reports whether the rows of a table that takes the given number of bytes of memory
-// move to a file.
+// Overflows reports whether the rows of a table that takes the given number of bytes of memory move to a file.
 func Overflows(o Options, bytes int64) bool {
 	return o.Overflow != nil && o.MaxMemory > 0 && bytes > o.MaxMemory/overflowShare
 }

@@ -17,9 +17,8 @@ import (
 
 // Options configure how to read a table.
 type Options struct {
-	// Format is the file's format, named as its extension without the dot: csv,
-	// tsv, jsonl, xlsx, parquet, arff, npy, npz or mat. Empty means the one of
-	// the file's name or, where there is no name, of its first bytes.
+	// Format is the file's format, named as its extension without the dot: csv, tsv, jsonl, xlsx, parquet, arff, npy,
+	// npz or mat. Empty means the one of the file's name or, where there is no name, of its first bytes.
 	Format string
 	// Delimiter separates the fields of a CSV file; a blank stands for any number
 	// of blanks and tabs. 0 means the one of comma, semicolon, tab and bar that the file suggests.
@@ -30,9 +29,8 @@ type Options struct {
 	// Thousands separates groups of three digits in the numbers of a CSV file:
 	// a comma, point, blank, apostrophe or underscore; 0 means what the file suggests.
 	Thousands byte
-	// Encoding is that of a text file: utf-8, utf-16le, utf-16be, latin1 or
-	// windows-1252. Empty means that of its byte-order mark, or else UTF-8, or in a CSV file
-	// that is not UTF-8 what it suggests.
+	// Encoding is that of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252. Empty means that of its
+	// byte-order mark, or else UTF-8, or in a CSV file that is not UTF-8 what it suggests.
 	Encoding string
 	// Censored is how values of which only a limit is known, such as <0.5, are read in CSV files and workbooks.
 	Censored cells.Censored
@@ -47,23 +45,20 @@ type Options struct {
 	// Header determines whether the first row of a CSV file holds the column names.
 	// Without a header the columns are named column0, column1, …
 	Header Header
-	// Kinds declares the kinds of columns by name, instead of the kinds that
-	// their values suggest. A text column keeps the spelling of its values,
-	// such as ids with leading zeros.
+	// Kinds declares the kinds of columns by name, instead of the kinds that their values suggest. A text column keeps
+	// the spelling of its values, such as ids with leading zeros.
 	Kinds map[string]dataset.Kind
 	// KindOf, unless nil, declares the kinds of columns that Kinds does not name, such
 	// as those whose names have a pattern. It returns false where it declares none.
 	KindOf func(column string) (dataset.Kind, bool)
-	// ID names the column with the ids of the rows. It is text, and a missing
-	// or duplicate id is an error.
+	// ID names the column with the ids of the rows. It is text, and a missing or duplicate id is an error.
 	ID string
 	// RowNames is a column that messages about cells name their rows by, besides ID. Nothing is demanded of its
 	// values, and the table need not have it.
 	RowNames string
 	// Ignore names columns to skip.
 	Ignore []string
-	// Lenient lets Ignore and Kinds name columns that the table does not have,
-	// for options that several tables share.
+	// Lenient lets Ignore and Kinds name columns that the table does not have, for options that several tables share.
 	Lenient bool
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
@@ -74,17 +69,14 @@ type Options struct {
 	Setting func(field string, value ...string) string
 	// Choice drops rows while a text file is read; nil keeps all.
 	Choice *Choice
-	// Array names the array, or the sheet of a workbook, to read in a file with
-	// several. Empty means the only one.
+	// Array names the array, or the sheet of a workbook, to read in a file with several. Empty means the only one.
 	Array string
-	// MaxMemory limits the bytes that reading may take: the table or the
-	// matrix, and whatever is held besides it meanwhile. A reader that needs
-	// more reports how much (ErrMemory) before it allocates it. 0 means no
-	// limit. Garbage not yet collected does not count.
+	// MaxMemory limits the bytes that reading may take: the table or the matrix, and whatever is held besides it
+	// meanwhile. A reader that needs more reports how much (ErrMemory) before it allocates it. 0 means no limit. Garbage
+	// not yet collected does not count.
 	MaxMemory int64
-	// Overflow, unless nil, is a file that takes the rows of tables that are large for
-	// MaxMemory, so that a table may exceed it. The table is used as any other until the
-	// file is closed. Arrays (.npy, .npz, .mat) do not go there.
+	// Overflow, unless nil, is a file that takes the rows of tables that are large for MaxMemory, so that a table may
+	// exceed it. The table is used as any other until the file is closed. Arrays (.npy, .npz, .mat) do not go there.
 	Overflow *rowfile.Store
 }
 
@@ -147,9 +139,8 @@ func (o Options) WithLabels(columns []string) Options {
 type Header uint8
 
 const (
-	// HeaderGuess takes the first row as a header if one of its fields is not a
-	// number although the rest of the column is numeric, or if it has no number
-	// at all, or if it counts 0, 1, 2, …
+	// HeaderGuess takes the first row as a header if one of its fields is not a number although the rest of the column
+	// is numeric, or if it has no number at all, or if it counts 0, 1, 2, …
 	HeaderGuess Header = iota
 	HeaderPresent
 	HeaderAbsent
@@ -176,8 +167,7 @@ func MissingSet(o Options, otherwise []string) map[string]bool {
 // IgnoredSet returns the columns to skip as a set.
 func IgnoredSet(o Options) map[string]bool { return cells.SetOf(o.Ignore) }
 
-// CheckNames rejects options for columns that the table does not have: a misspelt
-// name would silently have no effect.
+// CheckNames rejects options for columns that the table does not have: a misspelt name would silently have no effect.
 func CheckNames(o Options, names []string) error {
 	var asked []string
 	if !o.Lenient {

@@ -119,8 +119,7 @@ func (r *Rows) blame(rec cells.Record, fields int, err error) error {
 	return err
 }
 
-// ragged names the first column without a field, or the first field without a
-// column.
+// ragged names the first column without a field, or the first field without a column.
 func (r *Rows) ragged(rec cells.Record, fields int) error {
 	e := &Error{Line: rec.Line, Kind: ErrRagged, Column: min(fields, len(r.Names)) + 1,
 		Detail: fmt.Sprintf("%d instead of %d", fields, len(r.Names)),

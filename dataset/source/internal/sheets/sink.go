@@ -9,8 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source/internal/cells"
 )
 
-// Sink collects the fields of one column. add returns one of the package's
-// errors; the caller adds the position.
+// Sink collects the fields of one column. add returns one of the package's errors; the caller adds the position.
 type Sink interface {
 	Add(field []byte) error
 	// SoFar is the column as it grows; column completes it.
@@ -64,9 +63,8 @@ func (s *NumberSink) addOdd(rec cells.Record, field []byte) {
 	s.Into.Append(s.cells.Number(s.numerals, field, rec, s.Into.Len()))
 }
 
-// errGuess reports that a column taken for numeric is not. The sink returns it
-// once and carries on, so that the rest of the file shows which other columns
-// have to be read again.
+// errGuess reports that a column taken for numeric is not. The sink returns it once and carries on, so that the rest
+// of the file shows which other columns have to be read again.
 var errGuess = errors.New("the column is not numeric")
 
 // Refuse handles a value that is not a number.
@@ -113,12 +111,10 @@ func (s *levelSink) column() dataset.Column {
 	return s.into
 }
 
-// maxLevels is the number of levels above which a column of unknown kind is
-// text. One-hot encoding accepts far fewer.
+// maxLevels is the number of levels above which a column of unknown kind is text. One-hot encoding accepts far fewer.
 const maxLevels = 1000
 
-// WordSink is for a column that is not numeric: categorical while it has few
-// levels, then text.
+// WordSink is for a column that is not numeric: categorical while it has few levels, then text.
 type WordSink struct {
 	levels levelSink
 	text   *textSink // nil while categorical
