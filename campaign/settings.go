@@ -57,6 +57,9 @@ func (d *Duration) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	v, err := time.ParseDuration(text)
+	if err != nil {
+		v, err = options.ParseLease(text)
+	}
 	*d = Duration(v)
 	return err
 }

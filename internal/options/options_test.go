@@ -2,6 +2,7 @@ package options_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
@@ -138,5 +140,26 @@ func TestHints(t *testing.T) {
 	}
 	if got := options.Error(options.Parameter, err); got != err.Error() || got != "a: no card: b" {
 		t.Error(got)
+	}
+}
+
+// TestParseLease reads a lease as all doors do.
+func TestParseLease(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"36h": 36 * time.Hour, "7d": 168 * time.Hour, "1.5d": 36 * time.Hour,
+		"2w": 336 * time.Hour, "1h30m": 90 * time.Minute, "never": -1, "-1s": -time.Second} {
+		if got, err := options.ParseLease(text); got != want || err != nil {
+			t.Errorf("%s is %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "0s", "soon", "7", "-1d", "1e300w", "NaNd", "d"} {
+		if got, err := options.ParseLease(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+	var settings campaign.Settings
+	if err := json.Unmarshal([]byte(`{"lease": "7d"}`), &settings); err != nil ||
+		time.Duration(settings.Lease) != 168*time.Hour {
+		t.Error(settings.Lease, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
@@ -58,7 +59,7 @@ func (s *Server) ask(ctx context.Context, in *struct {
 	}
 	var lease time.Duration
 	if in.Body.Lease != "" {
-		if lease, err = time.ParseDuration(in.Body.Lease); err != nil || lease == 0 {
+		if lease, err = options.ParseLease(in.Body.Lease); err != nil {
 			return nil, huma.Error422UnprocessableEntity("the lease cannot be read",
 				&huma.ErrorDetail{Location: "body.lease", Value: in.Body.Lease,
 					Message: "write a time such as 168h or 90m; a negative one means without end"})

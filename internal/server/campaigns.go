@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -140,7 +140,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	settings := campaign.Settings{Choices: fitted.Choices{Learner: learner.Kind(in.Learner)},
 		RandomStart: in.Random, Lod: in.Lod}
 	if in.Lease != "" {
-		lease, err := time.ParseDuration(in.Lease)
+		lease, err := options.ParseLease(in.Lease)
 		if err != nil {
 			return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("the lease %q is not a time such as 168h", in.Lease))
 		}

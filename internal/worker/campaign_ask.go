@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"math"
-	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/options"
@@ -34,7 +33,7 @@ func (c *call) campaignAsk() (any, error) {
 		a.Rows, a.Audit, a.Must, a.Exclude, a.Overrides = body.Rows, body.Audit, body.Must, body.Exclude, body.Overrides
 		if body.Lease != "" {
 			var err error
-			if a.Lease, err = time.ParseDuration(body.Lease); err != nil || a.Lease == 0 {
+			if a.Lease, err = options.ParseLease(body.Lease); err != nil {
 				return nil, refuse("the lease %q is not a time such as 168h", body.Lease)
 			}
 		}

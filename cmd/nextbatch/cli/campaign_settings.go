@@ -2,9 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -158,18 +155,10 @@ func daysText(lease time.Duration) string {
 	return lease.String()
 }
 
-// parseLease reads how long rows are out: 36h, 7d, 2w or never, which is negative.
+// parseLease reads how long rows are out, as options.ParseLease does, but for negative times.
 func parseLease(text string) (time.Duration, error) {
-	if text == "never" {
-		return -1, nil
-	}
-	for unit, size := range map[string]time.Duration{"d": day, "w": 7 * day} {
-		number, found := strings.CutSuffix(text, unit)
-		if v, err := strconv.ParseFloat(number, 64); found && err == nil && v > 0 && v < float64(math.MaxInt64/size) {
-			return time.Duration(v * float64(size)), nil
-		}
-	}
-	if lease, err := time.ParseDuration(text); err == nil && lease > 0 {
+	lease, err := options.ParseLease(text)
+	if err == nil && (lease > 0 || text == "never") {
 		return lease, nil
 	}
 	return 0, usagef("--lease is %q; it must be a time such as 36h, 7d or 2w, or never", text)
