@@ -33,11 +33,15 @@ JOBS = pathlib.Path(os.environ.get("SLURM_ORACLE_FOLDER", "jobs")).absolute()
 POLL = float(os.environ.get("SLURM_ORACLE_POLL", "10"))
 ENDED = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"}
 
-# A task. It also notes the number of its job, in case that the script was killed before it could.
+# A task. It also notes the number of its job, in case that the script was killed before it could. A script that was
+# killed may have submitted the array a moment after its successor looked for it: the job that is noted first counts, and
+# the tasks of the other do nothing.
 TASK = """#!/bin/sh
 jobs={folder}
 i=$SLURM_ARRAY_TASK_ID
-[ -e "$jobs/job" ] || {{ echo "$SLURM_ARRAY_JOB_ID" >"$jobs/$i.job" && mv "$jobs/$i.job" "$jobs/job"; }}
+job=$SLURM_ARRAY_JOB_ID
+[ -e "$jobs/job" ] || {{ echo "$job" >"$jobs/$job.$i" && ln "$jobs/$job.$i" "$jobs/job"; rm -f "$jobs/$job.$i"; }} 2>/dev/null
+[ "$(cat "$jobs/job")" = "$job" ] || exit 0
 . "$jobs/$i.sh" <"$jobs/$i.json" >"$jobs/$i.out" 2>"$jobs/$i.err"
 code=$?
 echo $code >"$jobs/$i.code" && mv "$jobs/$i.code" "$jobs/$i.exit"
@@ -118,7 +122,11 @@ def submit(folder: pathlib.Path) -> None:
         task = TASK.format(folder=shlex.quote(str(folder)))
         job = run(["sbatch", "--parsable", f"--job-name={array['name']}", f"--array=0-{len(array['ids']) - 1}",
                    f"--output={folder}/%a.log"], task).split(";")[0].strip()
-    write(folder / "job", job)
+    mine = folder / f"job.{os.getpid()}"
+    mine.write_text(job)
+    with contextlib.suppress(FileExistsError):
+        os.link(mine, folder / "job")
+    mine.unlink()
 
 
 def wait(folder: pathlib.Path, i: int) -> str:
@@ -143,7 +151,8 @@ def states(folder: pathlib.Path) -> dict[str, str]:
         cache = folder / "states.json"
         if not cache.exists() or time.time() - cache.stat().st_mtime >= POLL:
             name = json.loads((folder / "array.json").read_text())["name"]
-            write(cache, json.dumps({i: state for _, i, state in queue(name)}))
+            job = (folder / "job").read_text().strip()
+            write(cache, json.dumps({i: state for of, i, state in queue(name) if of == job}))
         return json.loads(cache.read_text())
 
 

@@ -56,11 +56,18 @@ class Slurm(unittest.TestCase):
 
     def jobs(self):
         """The jobs that Slurm has for the arrays of this test."""
-        jobs = set()
+        return self.queue("%F")
+
+    def states(self):
+        """The states of their tasks."""
+        return self.queue("%T")
+
+    def queue(self, what):
+        found = set()
         for path in self.folder.glob("jobs/*/array.json"):
-            command = ["squeue", "--noheader", "--array", "--states=all", "--name=" + json.loads(path.read_text())["name"], "--format=%F"]
-            jobs |= set(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.split())
-        return jobs
+            command = ["squeue", "--noheader", "--array", "--states=all", "--name=" + json.loads(path.read_text())["name"], f"--format={what}"]
+            found |= set(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.split())
+        return found
 
     def simulated(self):
         return collections.Counter((self.folder / "simulated").read_text().split())
@@ -146,6 +153,15 @@ class Slurm(unittest.TestCase):
                 self.assertEqual(self.label(row), "1.5")
                 self.assertEqual(self.simulated()[row["id"]], 1)
         self.assertEqual(len(self.jobs()), 2)
+
+    def test_an_array_that_was_submitted_twice(self):  # by a script that was killed, and by its successor
+        row = {"id": "a"}
+        twice = self.killer('task=$(cat); printf "%s\\n" "$task" | "$real" "$@" >/dev/null; printf "%s\\n" "$task" | exec "$real" "$@"')
+        self.assertEqual(self.label(row, **twice), "1.5")
+        while "PENDING" in (states := self.states()) or "RUNNING" in states:
+            time.sleep(0.1)
+        self.assertEqual(len(self.jobs()), 2)
+        self.assertEqual(self.simulated(), {"a": 1})
 
     def test_killed_campaign(self):
         table = subprocess.run([sys.executable, HERE / "candidates.py"], check=True, stdout=subprocess.PIPE).stdout
