@@ -703,10 +703,10 @@ def test_frame_of_a_campaign(places, columns, library):
         before = datetime.now(timezone.utc).replace(microsecond=0)
         campaign, asked, frame, values, _ = everything(places, kind, columns, library)
         assert isinstance(frame, module.DataFrame)
-        assert list(frame.columns) == ["name", *campaign.status().inputs, "status_", "y", "measured_", "person", "time"]
+        assert list(frame.columns) == ["name", *campaign.status().inputs, "nextbatch_status", "y", "nextbatch_measured", "person", "time"]
         at = {name: i for i, name in enumerate(values["name"])}
         told, failed, out = (at[i] for i in asked.ids)
-        state = values["status_"]
+        state = values["nextbatch_status"]
         assert (state[told], state[failed], state[out], state[at["s001"]], state[0]) == ("labelled", "failed", "asked", "waiting", "labelled")
         assert values["y"][told] == 0.25 and np.isnan(values["y"][at["s001"]]) and values["y"][0] == columns["y"][0]
         assert values["note"][2] == "n2" and values["status"][0] == "ok" and values["pressure"][8] == columns["pressure"][8]
@@ -714,7 +714,7 @@ def test_frame_of_a_campaign(places, columns, library):
         who = "ada" if kind == "file" else campaign.history()[-1].person
         assert values["person"][told] == values["person"][out] == values["person"][at["s001"]] == values["person"][0] == who
         assert before <= values["time"][told] <= datetime.now(timezone.utc)
-        assert values["measured_"][told] == 1 and np.asarray(values["measured_"]).dtype.kind == "i"
+        assert values["nextbatch_measured"][told] == 1 and np.asarray(values["nextbatch_measured"]).dtype.kind == "i"
         status = campaign.status()
         assert sum(s == "labelled" for s in state) == status.labelled and sum(s == "open" for s in state) == status.open
         seen[kind] = {k: str(v) for k, v in values.items() if k not in ("person", "time")}
