@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestFaultsOfSettings: a new campaign and a change of settings name the flag that is wrong, once.
+func TestFaultsOfSettings(t *testing.T) {
+	t.Parallel()
+	table, store := sample(t), filepath.Join(t.TempDir(), "c.db")
+	create := []string{"campaign", "new", store, table, "--target", "y", "--id", "id", "--learner", "gp"}
+	change := []string{"campaign", "settings", store}
+	must(t, exitOK, create...)
+	create[2] += "2"
+	for _, c := range []struct {
+		flags   []string
+		says    string
+		newOnly bool
+	}{
+		{[]string{"--keep", "zzz"}, `--keep: the rows have no column "zzz"`, false},
+	} {
+		for _, args := range [][]string{create, change} {
+			if c.newOnly && args[1] != "new" {
+				continue
+			}
+			if _, log := must(t, exitUsage, slices.Concat(args, c.flags)...); log != "nextbatch: "+c.says+"\n" {
+				t.Errorf("%s %q: %q", args[1], c.flags, log)
+			}
+		}
+	}
+}
