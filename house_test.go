@@ -42,8 +42,8 @@ func TestHouseStaysSmall(t *testing.T) {
 		{"lines of the root", lines, 2610},
 		{"fields of Request", reflect.TypeFor[nextbatch.Request]().NumField(), 15},
 		{"methods of Plan", methodsOf(t, "Plan"), 25},
-		{"packages that a version promises", packages, 17},
-		{"exported names of these packages, with methods", names, 1248},
+		{"packages that a version promises", packages, 18},
+		{"exported names of these packages, with methods", names, 1271},
 		{"lines of Go over 120 columns", wideLines(t), 425},
 		{"words of docs", wordsOfDocs(t), 40_500},
 	} {

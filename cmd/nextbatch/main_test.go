@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	networks, err := filepath.Abs("../../internal/onnx/testdata")
+	networks, err := filepath.Abs("../../network/onnx/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package options
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -24,5 +24,5 @@ func ParseLease(text string) (time.Duration, error) {
 	if lease, err := time.ParseDuration(text); err == nil && lease != 0 {
 		return lease, nil
 	}
-	return 0, errors.New("it must be a time such as 36h, 7d or 2w, or never")
+	return 0, fmt.Errorf("lease %q must be a time such as 36h, 7d or 2w, or never", text)
 }

@@ -60,9 +60,8 @@ func (s *Server) ask(ctx context.Context, in *struct {
 	var lease time.Duration
 	if in.Body.Lease != "" {
 		if lease, err = options.ParseLease(in.Body.Lease); err != nil {
-			return nil, huma.Error422UnprocessableEntity("the lease cannot be read",
-				&huma.ErrorDetail{Location: "body.lease", Value: in.Body.Lease,
-					Message: "write a time such as 168h or 90m; a negative one means without end"})
+			return nil, huma.Error422UnprocessableEntity(err.Error(),
+				&huma.ErrorDetail{Location: "body.lease", Value: in.Body.Lease, Message: err.Error()})
 		}
 	}
 	by := in.by(ctx)

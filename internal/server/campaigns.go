@@ -128,7 +128,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Learner string   `query:"learner" enum:"auto,network,gp,trees" default:"auto" doc:"model that is fitted to the labels: auto blends a Gaussian process, trees and networks by their errors on held-out rows, the others are one of them"`
 	Keep    []string `query:"keep,explode" maxItems:"1000" doc:"columns that are inputs even if they look like row numbers, or as if they were measured together with the label"`
 	Range   string   `query:"range" maxLength:"1000" doc:"what the labels can be, such as 0..100 or 0..; for several targets one for all, or one for each, separated by commas" example:"0..100"`
-	Lease   string   `query:"lease" maxLength:"100" doc:"how long the rows of an ask are out, such as 168h; negative without end" example:"168h"`
+	Lease   string   `query:"lease" maxLength:"100" doc:"how long the rows of an ask are out, such as 36h, 7d or 2w, or never" example:"7d"`
 	Random  bool     `query:"random_start" doc:"the rows with a label in the table were drawn at random, so that errors are estimated from them, too"`
 	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it creates nothing and returns the first answer. The same id with another table, or by another person, is a conflict"`
 }) (*output[Campaign], error) {
@@ -144,7 +144,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	if in.Lease != "" {
 		lease, err := options.ParseLease(in.Lease)
 		if err != nil {
-			return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("the lease %q is not a time such as 168h", in.Lease))
+			return nil, huma.Error422UnprocessableEntity(err.Error())
 		}
 		settings.Lease = campaign.Duration(lease)
 	}

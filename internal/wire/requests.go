@@ -12,7 +12,7 @@ import (
 // AskRequest asks for a batch.
 type AskRequest struct {
 	Rows    int      `json:"rows,omitempty" minimum:"0" maximum:"1000000" doc:"how many measurements: rows, times how often each is measured; 0 means as the settings say"`
-	Lease   string   `json:"lease,omitempty" doc:"how long the rows are out, such as 168h; empty means as the settings say" example:"168h"`
+	Lease   string   `json:"lease,omitempty" doc:"how long the rows are out, such as 36h, 7d or 2w, or never; empty means as the settings say" example:"7d"`
 	Audit   *float64 `json:"audit,omitempty" minimum:"0" maximum:"1" doc:"share of audit rows; by default as the settings say"`
 	Must    []string `json:"must,omitempty" nullable:"true" maxItems:"100000" doc:"ids of rows that must be in the batch"`
 	Exclude []string `json:"exclude,omitempty" nullable:"true" maxItems:"100000" doc:"ids of rows that may not be in the batch"`

@@ -34,7 +34,7 @@ func (c *call) campaignAsk() (any, error) {
 		if body.Lease != "" {
 			var err error
 			if a.Lease, err = options.ParseLease(body.Lease); err != nil {
-				return nil, refuse("the lease %q is not a time such as 168h", body.Lease)
+				return nil, refuse("%s", err.Error())
 			}
 		}
 		if body.Rows < 0 {

@@ -85,7 +85,7 @@ func (c *call) fit() (any, error) {
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
 	about := describe(model)
-	about.Warnings = slices.Concat(about.Warnings, failed, s.warnings)
+	about.Warnings = append([]string{}, slices.Concat(about.Warnings, failed, s.warnings)...) // [] where there are none
 	if !body.Learner.Blends() && options.Network.Folds == 0 {
 		about.Advised = network.DefaultFolds(s.X.Rows)
 	}

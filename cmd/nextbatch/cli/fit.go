@@ -15,10 +15,10 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
-	"github.com/nextbatch/nextbatch/internal/onnx"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/tables"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/internal/onnx"
+	"github.com/nextbatch/nextbatch/network/onnx"
 )
 
 // foreignFlags determine how to use a network that was trained elsewhere.

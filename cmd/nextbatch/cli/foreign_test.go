@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/onnx"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network/onnx"
 )
 
 // TestForeignIntervals calibrates a network from elsewhere on rows that it has not seen: its
 // intervals contain the labels of further rows about as often as they should.
 func TestForeignIntervals(t *testing.T) {
 	t.Parallel()
-	const file, unseen, further, coverage = "../../../internal/onnx/testdata/keras_residual.onnx", 300, 2000, 0.8
+	const file, unseen, further, coverage = "../../../network/onnx/testdata/keras_residual.onnx", 300, 2000, 0.8
 	net, err := onnx.Load(file, onnx.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/internal/onnx"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/selection"
 )
 

@@ -232,6 +232,8 @@ func (t *Tally) UnitFault(c *dataset.Numeric) (detail, advice string) {
 	case t.foreign.Total > 0 && t.Unit == "":
 		return fmt.Sprintf("%v, but the column has had no unit so far", &t.foreign),
 			"write the numbers alone, in the unit of the others"
+	case t.foreign.Total > t.measured.Total+t.converted.Total && !t.Known: // the first cell with a unit is an exception
+		return fmt.Sprintf("%v beside %v", &t.foreign, &t.measured), "write all of them in one unit"
 	case t.foreign.Total > 0:
 		return fmt.Sprintf("%v, but the column is in %s", &t.foreign, t.Unit), "write them in " + t.Unit
 	case bare > 0 && t.History:

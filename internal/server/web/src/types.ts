@@ -29,7 +29,7 @@ export interface AskRequest {
   audit?: number // share of audit rows; by default as the settings say
   controls?: string[] | null // wells, rows or columns of a plate that stay free, such as A1, H12 or 12
   exclude?: string[] | null // ids of rows that may not be in the batch
-  lease?: string // how long the rows are out, such as 168h; empty means as the settings say
+  lease?: string // how long the rows are out, such as 36h, 7d or 2w, or never; empty means as the settings say
   min_per_group?: number // fewest rows of every group that has open rows or, with at_most_groups, of each group in the batch; 0 means any number
   must?: string[] | null // ids of rows that must be in the batch
   plate?: string // rows x columns of the plates, such as 8x12; empty means no wells
