@@ -20,6 +20,10 @@ func TestFaultsOfSettings(t *testing.T) {
 		newOnly bool
 	}{
 		{[]string{"--keep", "zzz"}, `--keep: the rows have no column "zzz"`, false},
+		{[]string{"--plate", "2"}, `--plate "2": write rows x columns, as in 8x12`, false},
+		{[]string{"--controls", "A1"}, "--controls needs --plate, as in 8x12", false},
+		{[]string{"--group", "site", "--per-group", "2", "--min-per-group", "3"},
+			"--min-per-group 3 and --per-group 2 cannot both hold", false},
 	} {
 		for _, args := range [][]string{create, change} {
 			if c.newOnly && args[1] != "new" {
