@@ -17,7 +17,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 )
@@ -87,7 +86,7 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
 	}
 	if err := (&State{Created: *created}).checkInputs(start.Settings.Columns); err != nil {
-		return nil, &nextbatch.RequestError{Reason: err.Error()}
+		return nil, refused{err}
 	}
 	created.remember(start.Table.Origin().Style)
 	events := []Event{{Created: created}}
@@ -607,7 +606,7 @@ func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings)
 			return decision{}, err
 		}
 		if err := errors.Join(s.checkSettings(&settings), s.checkInputs(settings.Columns)); err != nil {
-			return decision{}, &nextbatch.RequestError{Reason: err.Error()}
+			return decision{}, refused{err}
 		}
 		return decision{events: []Event{{Settings: &settings}}}, nil
 	}))

@@ -65,7 +65,7 @@ func TestLeaks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if leaks, err := c.Leaks(t.Context(), s, campaign.Ask{}); err != nil || !says(leaks) ||
-				!strings.Contains(leaks[0], "keep "+want.column+" makes") {
+				!strings.Contains(leaks[0], "keep=[\""+want.column+"\"] makes") {
 				t.Errorf("%s: %q, %v", name, leaks, err)
 			}
 			b, err := c.Ask(t.Context(), campaign.By{}, campaign.Ask{Rows: 8})

@@ -121,9 +121,7 @@ func (s Settings) CheckNamed(nameOf func(field string, value ...string) string) 
 	if _, err := source.ParseLod(s.Lod); err != nil {
 		found = append(found, fmt.Errorf("%s %w", nameOf("Lod"), err))
 	}
-	if _, err := s.Layout.Parse(nameOf); err != nil {
-		found = append(found, err)
-	}
+	_, misplaced := s.Layout.Parse(nameOf)
 	r, err := s.request()
 	if err == nil {
 		r.Batch, r.FieldName = s.batch(), nameOf
@@ -133,15 +131,21 @@ func (s Settings) CheckNamed(nameOf func(field string, value ...string) string) 
 		r.Weights, r.Ranges = nil, nil // the settings alone do not say how many targets there are
 		err = r.Check()
 	}
+	if misplaced != nil && (err == nil || err.Error() != misplaced.Error()) { // which the check of the request may say
+		found = append(found, misplaced)
+	}
 	return errors.Join(append(found, err)...)
 }
 
 // checkStored is Check for settings that are in a log. Earlier versions accepted any number of
-// members, epochs and runs, longer specs, and a column of Same twice; an ask of such a campaign is rejected, but the
-// campaign stays readable.
+// members, epochs and runs, longer specs, a column of Same twice, and groups that need more rows than they may have; an
+// ask of such a campaign is rejected, but the campaign stays readable.
 func (s Settings) checkStored() error {
 	s.Members, s.Runs = 0, min(s.Runs, 1)
 	s.Same = s.Same[:min(len(s.Same), 1)]
+	if s.PerGroup > 0 {
+		s.MinPerGroup = min(s.MinPerGroup, s.PerGroup)
+	}
 	s.Network.Training.Epochs = min(s.Network.Training.Epochs, network.MostEpochs)
 	if _, err := spec.Parse(s.Spec); err != nil {
 		s.Spec = ""

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plausible"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/tables"
@@ -296,7 +298,7 @@ func faultOfRange[T ~float64](ranges dataset.Ranges, labels []T) string {
 func (s *State) checkColumns(l limits.Limits) error {
 	for _, name := range append([]string{l.CostColumn, l.GroupColumn}, l.Same...) {
 		if name != "" && !slices.ContainsFunc(s.Created.Columns, func(c Column) bool { return c.Name == name }) {
-			return fmt.Errorf("the rows have no column %q", name)
+			return noColumn(name)
 		}
 	}
 	return nil
@@ -308,18 +310,34 @@ func (s *State) checkInputs(set tables.Columns) error {
 	// may be categories in the table, and are no inputs
 	beside := append(slices.Clone(s.Created.Targets), s.Created.IDColumn)
 	var found []error
-	check := func(setting string, names, beside []string) {
+	check := func(option string, names, beside []string) {
 		for _, name := range names {
 			if !slices.ContainsFunc(s.Created.Columns, func(c Column) bool { return c.Name == name }) &&
 				!slices.Contains(beside, name) {
-				found = append(found, fmt.Errorf("%s: the rows have no column %q", setting, name))
+				found = append(found, &options.Fault{Option: option, Cause: noColumn(name)})
 			}
 		}
 	}
-	check("categorical", set.Categorical, beside)
-	check("keep", set.Keep, nil)
-	check("ordered", slices.Sorted(maps.Keys(set.Ordered)), beside)
+	check("Categorical", set.Categorical, beside)
+	check("Keep", set.Keep, nil)
+	check("Ordered", slices.Sorted(maps.Keys(set.Ordered)), beside)
 	return errors.Join(found...)
+}
+
+func noColumn(name string) error { return fmt.Errorf("the rows have no column %q", name) }
+
+// refused is a *nextbatch.RequestError about settings, of which doors name the options.
+type refused struct{ error }
+
+func (r refused) Unwrap() error { return r.error }
+
+// As implements the interface of errors.As.
+func (r refused) As(target any) bool {
+	of, ok := target.(**nextbatch.RequestError)
+	if ok {
+		*of = &nextbatch.RequestError{Reason: r.Error()}
+	}
+	return ok
 }
 
 func (s *State) add(a *Added) error {

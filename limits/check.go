@@ -75,6 +75,9 @@ func (w wording) checkGroups() error {
 			return tables.Refuse("%s must be at least 1", w.named(of.field))
 		}
 	}
+	if w.PerGroup > 0 && w.MinPerGroup > w.PerGroup {
+		return tables.Refuse("%s and %s cannot both hold", w.text("MinPerGroup"), w.text("PerGroup"))
+	}
 	return nil
 }
 

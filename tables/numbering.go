@@ -138,19 +138,21 @@ func unique(c dataset.Column) bool {
 }
 
 func (t Tables) warnOfNumbering(n numbering, r *Rows) {
-	keep, id := t.Named("Keep"), t.Named("IDColumn")
 	for _, name := range n.index {
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("column %q is not used: it has no name and looks like the index of a data frame; %s %s names the rows by it, %s %s makes it an input", name, id, words.Argument(name), keep, words.Argument(name)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"column %q is not used: it has no name and looks like the index of a data frame; "+
+				"%s names the rows by it, %s makes it an input", name, t.Named("IDColumn", name), t.Named("Keep", name)))
 	}
 	switch len(n.counts) {
 	case 0:
 	case 1:
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("column %q is not used: it looks like row numbers, whole numbers that only rise or only fall; %s %s makes it an input", n.counts[0], keep, words.Argument(n.counts[0])))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"column %q is not used: it looks like row numbers, whole numbers that only rise or only fall; "+
+				"%s makes it an input", n.counts[0], t.Named("Keep", n.counts[0])))
 	default:
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; %s makes a column an input", len(n.counts), words.Some(words.Quoted(n.counts)), keep))
+			fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; %s makes a column an input",
+				len(n.counts), words.Some(words.Quoted(n.counts)), t.Named("Keep")))
 	}
 	for _, name := range slices.Concat(n.index, n.counts) {
 		r.Encoder.Dropped = append(r.Encoder.Dropped, dataset.DroppedInput{Column: name, Reason: "numbers the rows"})

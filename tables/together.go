@@ -524,12 +524,11 @@ func (t Tables) leakTexts(leaks []Judged) (warnings []string) {
 		}
 		columns[j.Why] = append(columns[j.Why], j.Column)
 	}
-	keep := t.Named("Keep")
 	for _, why := range whys {
-		names, text, way := columns[why], "", fmt.Sprintf("; %s makes a column an input", keep)
+		names, text, way := columns[why], "", fmt.Sprintf("; %s makes a column an input", t.Named("Keep"))
 		if len(names) == 1 {
 			text, way = fmt.Sprintf("column %q is not used: it %s", names[0], why),
-				fmt.Sprintf("; %s %s makes it an input", keep, words.Argument(names[0]))
+				fmt.Sprintf("; %s makes it an input", t.Named("Keep", names[0]))
 		} else {
 			text = fmt.Sprintf("%d columns are not used: each %s: %s", len(names), why, words.Some(words.Quoted(names)))
 		}

@@ -41,6 +41,7 @@ var table = map[string]names{
 	"Missing":        {"--missing", "missing", "", "missing"},
 	"Model":          {"--model", "", "", "model"},
 	"Must":           {"--must", "must", "", "must"},
+	"Ordered":        {"", "ordered", "", ""},
 	"Pending":        {"--pending", "", "", "pending"},
 	"PerCost":        {"--cost-aware", "per_cost", "", "cost_aware"},
 	"PerGroup":       {"--per-group", "per_group", "", "per_group"},
@@ -92,8 +93,10 @@ func Flag(option string, value ...string) string {
 	return flag + " " + words.Argument(text)
 }
 
-// Setting words an option as the JSON of settings and asks has it: missing="drop"
-func Setting(option string, value ...string) string { return named(table[option].setting, value) }
+// Setting words an option as the JSON of settings and asks has it: missing="drop", keep=["x"]
+func Setting(option string, value ...string) string {
+	return named(option, table[option].setting, value)
+}
 
 // Parameter words an option as a parameter of a request that uploads a table: decimal=comma
 func Parameter(option string, value ...string) string {
@@ -119,15 +122,16 @@ func Argument(option string, value ...string) string {
 		return argument
 	case option == "Lod" || strings.HasPrefix(argument, "NEXTBATCH_"): // a number, and variables of the environment
 		return argument + "=" + value[0]
-	case option == "Kinds":
-		return fmt.Sprintf("%s=[%q]", argument, value[0])
 	}
-	return named(argument, value)
+	return named(option, argument, value)
 }
 
-func named(name string, value []string) string {
-	if name == "" || len(value) == 0 {
+func named(option, name string, value []string) string {
+	switch {
+	case name == "" || len(value) == 0:
 		return name
+	case option == "Categorical" || option == "Keep" || option == "Kinds": // lists of columns
+		return fmt.Sprintf("%s=[%q]", name, value[0])
 	}
 	return fmt.Sprintf("%s=%q", name, value[0])
 }
@@ -171,12 +175,45 @@ func (e hinted) Unwrap() error { return e.error }
 // Advise adds hints to an error.
 func Advise(err error, hints ...Hint) error { return hinted{err, hints} }
 
-// Error returns the message of an error as a door words it: with the hints of the first error in it that has some.
+// A Fault is what is wrong with an option, which the message begins with.
+type Fault struct {
+	Option string
+	Cause  error
+}
+
+func (f *Fault) Error() string { return f.In(Setting) }
+func (f *Fault) Unwrap() error { return f.Cause }
+
+// In words the fault as a door does.
+func (f *Fault) In(door func(option string, value ...string) string) string {
+	return cmp.Or(door(f.Option), f.Option) + ": " + f.Cause.Error()
+}
+
+// Error returns the message of an error as a door words it: with its names of options that are wrong, and with the
+// hints of the first error in it that has some.
 func Error(door func(option string, value ...string) string, err error) string {
 	text, hinted := err.Error(), Hinted(nil)
+	for _, f := range faults(err) {
+		text = strings.Replace(text, f.Error(), f.In(door), 1)
+	}
 	if !errors.As(err, &hinted) {
 		return text
 	}
 	before, after, _ := strings.Cut(text, hinted.Error())
 	return before + hinted.Error() + In(door, hinted.Hints()...) + after
+}
+
+// faults returns the faults in an error.
+func faults(err error) (list []*Fault) {
+	switch e := err.(type) {
+	case *Fault:
+		return []*Fault{e}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			list = append(list, faults(inner)...)
+		}
+	case interface{ Unwrap() error }:
+		return faults(e.Unwrap())
+	}
+	return list
 }

@@ -125,6 +125,8 @@ func TestHints(t *testing.T) {
 		{"Lod", "0.5", "--lod 0.5", "lod=0.5", "lod=0.5"},
 		{"Array", "x", "--sheet x", "", ""},
 		{"Missing", "drop", "--missing drop", `missing="drop"`, `missing="drop"`},
+		{"Keep", "a b", "--keep 'a b'", `keep="a b"`, `keep=["a b"]`},
+		{"IDColumn", "no", "--id no", "id=no", `id="no"`},
 		{"Device", "cpu", "--device cpu", "", "NEXTBATCH_DEVICE=cpu"},
 	} {
 		flag, parameter, argument := options.Flag(c.option, c.value), options.Parameter(c.option, c.value),
@@ -139,6 +141,17 @@ func TestHints(t *testing.T) {
 		t.Error(got)
 	}
 	if got := options.Error(options.Parameter, err); got != err.Error() || got != "a: no card: b" {
+		t.Error(got)
+	}
+	if got := options.Setting("Keep", "a"); got != `keep=["a"]` {
+		t.Error(got)
+	}
+	err = fmt.Errorf("a: %w", errors.Join(&options.Fault{Option: "Keep", Cause: errors.New("no b")},
+		&options.Fault{Option: "GroupColumn", Cause: errors.New("no c")}))
+	if got := options.Error(options.Flag, err); got != "a: --keep: no b\n--group: no c" {
+		t.Error(got)
+	}
+	if got := err.Error(); got != "a: keep: no b\ngroup_column: no c" {
 		t.Error(got)
 	}
 }

@@ -126,6 +126,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
 	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
 	Learner string   `query:"learner" enum:"auto,network,gp,trees" default:"auto" doc:"model that is fitted to the labels: auto blends a Gaussian process, trees and networks by their errors on held-out rows, the others are one of them"`
+	Keep    []string `query:"keep,explode" maxItems:"1000" doc:"columns that are inputs even if they look like row numbers, or as if they were measured together with the label"`
 	Range   string   `query:"range" maxLength:"1000" doc:"what the labels can be, such as 0..100 or 0..; for several targets one for all, or one for each, separated by commas" example:"0..100"`
 	Lease   string   `query:"lease" maxLength:"100" doc:"how long the rows of an ask are out, such as 36h, 7d or 2w, or never" example:"7d"`
 	Random  bool     `query:"random_start" doc:"the rows with a label in the table were drawn at random, so that errors are estimated from them, too"`
@@ -139,6 +140,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	}
 	settings := campaign.Settings{Choices: fitted.Choices{Learner: learner.Kind(in.Learner)},
 		RandomStart: in.Random, Lod: in.Lod}
+	settings.Keep = in.Keep
 	if in.Lease != "" {
 		lease, err := options.ParseLease(in.Lease)
 		if err != nil {
@@ -173,7 +175,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 		return nil, err
 	}
 	made := statusOf(in.Name, state)
-	made.Warnings, err = c.Leaks(ctx, state, campaign.Ask{})
+	made.Warnings, err = c.Leaks(ctx, state, campaign.Ask{FieldName: options.Parameter})
 	if text := state.Replicated(); text != "" {
 		made.Warnings = append([]string{text}, made.Warnings...)
 	}

@@ -49,7 +49,8 @@ func TestLeaks(t *testing.T) {
 		}
 		says := func(texts []string) bool {
 			return slices.ContainsFunc(texts, func(text string) bool {
-				return strings.Contains(text, "column \""+want.column+"\" is not used: "+want.why)
+				return strings.Contains(text, "column \""+want.column+"\" is not used: "+want.why) &&
+					strings.HasSuffix(text, "; keep="+want.column+" makes it an input")
 			})
 		}
 		preview := must[Preview](t, v, "owner", "POST", "/v1/previews?id=id&target=yield", string(raw))
@@ -67,6 +68,11 @@ func TestLeaks(t *testing.T) {
 			"&target=yield&id=id&learner=network", string(raw))
 		if !says(made.Warnings) {
 			t.Errorf("%s, begun: %q", name, made.Warnings)
+		}
+		begun := must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=kept-"+name+
+			"&target=yield&id=id&learner=network&keep="+want.column, string(raw))
+		if len(begun.Warnings) > 0 || !slices.Equal(begun.Settings.Keep, []string{want.column}) {
+			t.Errorf("%s, begun with keep: %+v", name, begun)
 		}
 		head, _, _ := strings.Cut(string(raw), "\n")
 		row := "n1" + strings.Repeat(",", strings.Count(head, ",")) + "50\n"

@@ -56,7 +56,7 @@ def said(call: Callable[[], Any]) -> str:
 def test_select(table: str, column: str, why: str) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(read(table))
-    text = f'column "{column}" is not used: {why}; keep {column} makes it an input'
+    text = f'column "{column}" is not used: {why}; keep=["{column}"] makes it an input'
     assert text in said(lambda: nextbatch.select(frame, "yield", n=3, id="id", **QUICK))
     # the label apart from the rows, which still have it
     apart = said(lambda: nextbatch.select(frame, frame["yield"], n=3, id="id", **QUICK))
@@ -68,7 +68,7 @@ def test_select(table: str, column: str, why: str) -> None:
 @pytest.mark.parametrize(("table", "column", "why"), STORIES)
 def test_campaign(table: str, column: str, why: str, tmp_path: Path) -> None:
     rows = read(table)
-    text = f'column "{column}" is not used: {why}; keep {column} makes it an input'
+    text = f'column "{column}" is not used: {why}; keep=["{column}"] makes it an input'
     made: list[Campaign] = []
     assert text in said(lambda: made.append(Campaign.new(tmp_path / "a.db", rows, "yield", id="id", **QUICK)))
     assert text in said(lambda: made[0].ask(3))
@@ -95,7 +95,7 @@ def test_name_of_the_label(tmp_path: Path) -> None:
     rng = np.random.default_rng(9)
     frame = pandas.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
     frame["ic50"] = np.exp(frame["a"] - frame["b"])
-    text = 'column "ic50" is not used: it has the name of the label ("_ic50"); keep ic50 makes it an input'
+    text = 'column "ic50" is not used: it has the name of the label ("_ic50"); keep=["ic50"] makes it an input'
     model = nextbatch.Regressor(random_state=1, **QUICK)
     assert text in said(lambda: model.fit(frame, np.log10(frame["ic50"])))
     assert np.array_equal(model.predict(frame), model.predict(frame.assign(ic50=1.0)))

@@ -50,6 +50,9 @@ func shownError(err error) string {
 	if at, ok := err.(*fs.PathError); ok {
 		return shown(plainPath(at))
 	}
+	if of, ok := err.(*options.Fault); ok {
+		return shown(of.In(options.Flag))
+	}
 	text := err.Error()
 	var b strings.Builder
 	for i, inner := range causes(err) {

@@ -8,9 +8,11 @@ describe('what the service says about an upload', () => {
     ['column "x<" marks them; censored=drop makes them missing', 'column "x<" marks them; “Limits such as <0.5: leave them empty” makes them missing'],
     ['confirm them with missing_marks=gut,schlecht', 'confirm them with “Words that mean ‘missing’: gut,schlecht”'],
     ['name words that mean that with missing_marks', 'name words that mean that with “Words that mean ‘missing’”'],
-    ["column \"a\" is not used; id 'a b' names the rows by it, keep 'a b' makes it an input", "column \"a\" is not used; “Column that names the rows” 'a b' names the rows by it, keep 'a b' makes it an input"],
-    ['column "a" is not used: it has values in 8 of 8 labelled rows and in 0 of 90 others, so it is measured together with the label; keep a makes it an input',
-      'column "a" is not used: it has values in 8 of 8 labelled rows and in 0 of 90 others, so it is measured together with the label; tick “Use” to make it an input'],
+    ['column "a b" is not used; id="a b" names the rows by it, keep="a b" makes it an input',
+      'column "a b" is not used; “Column that names the rows: a b” names the rows by it, keep="a b" makes it an input'],
+    ...['keep=a makes it', 'keep="a b" makes it', 'keep makes a column'].map(way => [
+      `column "a" is not used: it has values in 8 of 8 labelled rows and in 0 of 90 others, so it is measured together with the label; ${way} an input`,
+      'column "a" is not used: it has values in 8 of 8 labelled rows and in 0 of 90 others, so it is measured together with the label; tick “Use” to make it an input']),
     ['a column with x=1 stays', 'a column with x=1 stays'],
   ])('%s', (text, want) => expect(uploadWords(text)).toBe(want))
 })

@@ -39,11 +39,10 @@ export function uploadWords(text: string): string {
     .replace(/\b(\w+)=("[^"]*"|[^\s;)]+)/g, (all, name: string, value: string) => {
       if (name === 'ignore') return `untick ${value}`
       const label = labels[name], choice = styleChoices.find(c => c.name === name)?.options.find(([v]) => v === value)
-      return label ? `“${label}: ${choice?.[1].replace(/:.*/, '') ?? value}”` : all
+      return label ? `“${label}: ${choice?.[1].replace(/:.*/, '') ?? value.replaceAll('"', '')}”` : all
     })
     .replace(/\bwith missing_marks\b/g, `with “${labels['missing_marks']!}”`)
-    .replace(/((?:measured together with the label|a copy of it)\b[^;]*; )keep .*makes (?:it|a column) an input/, '$1tick “Use” to make it an input')
-    .replace(/\bid (?=\S.* names the rows\b)/g, `“${labels['id']!}” `)
+    .replace(/((?:measured together with the label|a copy of it)\b[^;]*; )keep\b.*makes (?:it|a column) an input/, '$1tick “Use” to make it an input')
 }
 
 /** Whether the file is text, so that somebody can say how it is written. */
