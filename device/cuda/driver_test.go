@@ -12,6 +12,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/options"
 )
 
 // TestAdvice has each failure of the driver advise what helps against it.
@@ -25,11 +26,11 @@ func TestAdvice(t *testing.T) {
 		"the card has lost its state":        {214, 220, 700, 702, 714, 715, 716, 717, 718, 719, 999},
 		"of different versions: restart":     {803},
 		"compatibility package does not":     {804},
-		"run nextbatch-hpc doctor, or say -": {1, 101, 713, 720, 801, 805},
+		"run nextbatch-hpc doctor, or say --device cpu": {1, 101, 713, 720, 801, 805},
 	} {
 		for _, code := range codes {
 			err := error(&Error{Call: "cuCall", Code: code, Symbol: "CUDA_ERROR_SUCH", Text: "such a thing"})
-			text := err.Error()
+			text := options.Error(options.Flag, err)
 			if !strings.HasPrefix(text, fmt.Sprintf("the GPU failed: cuCall: such a thing (CUDA_ERROR_SUCH, error %d); ",
 				code)) || !strings.Contains(text, advice) {
 				t.Errorf("%q lacks %q", text, advice)

@@ -510,7 +510,7 @@ def rows_from(columns: dict[str, Any], status: Status) -> dict[str, Any]:
     """Return the columns of all rows, with counts and times as such."""
     row, time = next(iter(columns)), list(columns)[-1]
     for name in columns:
-        if name.rstrip("_") in ("row", "measured") and name not in status.inputs and name not in status.targets:
+        if name.replace("nextbatch_", "") in ("row", "measured") and name not in status.inputs and name not in status.targets:
             columns[name] = columns[name].astype(np.int64)
     if status.id_column is not None:
         del columns[row]
