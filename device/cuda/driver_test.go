@@ -18,14 +18,14 @@ import (
 // TestAdvice has each failure of the driver advise what helps against it.
 func TestAdvice(t *testing.T) {
 	for advice, codes := range map[string][]int{
-		"free memory of the card":            {2},
-		"the stub of NVIDIA's toolkit":       {34},
-		"another program has the card":       {46},
-		"whether the driver sees the card":   {100, 802},
-		"older than this program needs":      {200, 209, 218, 222},
-		"the card has lost its state":        {214, 220, 700, 702, 714, 715, 716, 717, 718, 719, 999},
-		"of different versions: restart":     {803},
-		"compatibility package does not":     {804},
+		"free memory of the card":                       {2},
+		"the stub of NVIDIA's toolkit":                  {34},
+		"another program has the card":                  {46},
+		"whether the driver sees the card":              {100, 802},
+		"older than this program needs":                 {200, 209, 218, 222},
+		"the card has lost its state":                   {214, 220, 700, 702, 714, 715, 716, 717, 718, 719, 999},
+		"of different versions: restart":                {803},
+		"compatibility package does not":                {804},
 		"run nextbatch-hpc doctor, or say --device cpu": {1, 101, 713, 720, 801, 805},
 	} {
 		for _, code := range codes {
