@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
-	_ "github.com/nextbatch/nextbatch/device/cuda"
-	_ "github.com/nextbatch/nextbatch/device/mpi"
+	_ "github.com/nextbatch/nextbatch/internal/device/cuda"
+	_ "github.com/nextbatch/nextbatch/internal/device/mpi"
 )
 
 func main() { os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/device/mpi"
+	"github.com/nextbatch/nextbatch/internal/device/mpi"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"

@@ -100,7 +100,7 @@ func (s *site) goPackages() (list []*goPackage, err error) {
 
 // hidden are folders without packages for others.
 func hidden(name string) bool {
-	return strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "cmd", "device", "storetest", "testdata",
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "cmd", "storetest", "testdata",
 		"node_modules", "docs", "python", "dist"}, name)
 }
 

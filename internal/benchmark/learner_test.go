@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/storetest"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"

@@ -101,14 +101,9 @@ func TestCrashLoop(t *testing.T) {
 	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
 	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3})
-	training := func(v *service) {
-		for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
-			time.Sleep(time.Millisecond)
-		}
-	}
 	var running []order
 	for range 2 { // ends in good order
-		training(v)
+		v.trains(t, j, 1)
 		running = v.written(t)
 		if len(running) != 1 || running[0].Attempts != 1 {
 			t.Fatalf("written down while it runs: %+v", running)
@@ -116,7 +111,7 @@ func TestCrashLoop(t *testing.T) {
 		v = v.restart(t, func(*Options) {})
 	}
 	for attempts := 1; attempts <= mostAttempts; attempts++ {
-		training(v)
+		v.trains(t, j, 1)
 		running = v.written(t)
 		if len(running) != 1 || running[0].Attempts != attempts {
 			t.Fatalf("written down at attempt %d: %+v", attempts, running)
@@ -178,9 +173,7 @@ func TestCancelIsDurable(t *testing.T) {
 		jobs = append(jobs, must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks",
 			map[string]any{"rows": 1 + i}))
 	}
-	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+jobs[0].ID, nil).Progress.Done < 1 {
-		time.Sleep(time.Millisecond)
-	}
+	v.trains(t, jobs[0], 1)
 	for i, j := range jobs {
 		must[wire.Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
 		if list := v.written(t); len(list) != len(jobs)-1-i || slices.ContainsFunc(list,
@@ -354,9 +347,7 @@ func TestSameJobs(t *testing.T) {
 			t.Fatal("a second job")
 		}
 	}
-	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+first.ID, nil).Progress.Done < 1 {
-		time.Sleep(time.Millisecond)
-	}
+	v.trains(t, first, 1)
 	if predict("owner").ID != first.ID || v.server.jobs.running() != 1 {
 		t.Error("somebody else starts a second job")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )

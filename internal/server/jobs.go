@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )
 

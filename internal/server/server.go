@@ -18,7 +18,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/server/web"
 	"github.com/nextbatch/nextbatch/internal/wire"

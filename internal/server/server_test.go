@@ -22,7 +22,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )
@@ -158,6 +158,21 @@ const small = "/v1/campaigns?name=small&target=y&id=name&learner=network"
 // settings make asks fast.
 var settings = map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}},
 	"training": map[string]any{"epochs": 4}}, "seed": 1}
+
+// trains returns when a job has reported some steps, and fails if it ends before.
+func (v *service) trains(t *testing.T, j wire.Job, steps int) {
+	t.Helper()
+	for {
+		now := must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/"+j.Campaign+"/jobs/"+j.ID, nil)
+		switch {
+		case now.Progress.Done >= steps:
+			return
+		case now.State != wire.Running:
+			t.Fatalf("the job ended: %+v", now)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
 
 func (v *service) finish(t *testing.T, who string, j wire.Job) wire.Job {
 	t.Helper()
@@ -493,9 +508,7 @@ func TestWatchAndCancel(t *testing.T) {
 		_, body := v.do(t, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID+"/events", nil)
 		done <- string(body)
 	}()
-	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 3 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	v.trains(t, j, 3)
 	must[wire.Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
 	events := <-done
 	if !strings.Contains(events, "event: job") || !strings.Contains(events, `"stage":"training"`) ||

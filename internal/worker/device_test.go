@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )
 

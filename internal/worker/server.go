@@ -17,7 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/estimate"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/options"

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/words"

@@ -16,9 +16,9 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/postgres"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/device"
 )
 
 // benchProgress reports the progress of a benchmark: a line per finished run, and

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/wire"
 )

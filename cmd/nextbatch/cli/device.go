@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/selftest"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 	"github.com/nextbatch/nextbatch/spec"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"

@@ -16,8 +16,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"

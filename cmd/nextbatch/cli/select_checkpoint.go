@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/selection"

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )

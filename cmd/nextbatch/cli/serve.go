@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	campaigns "github.com/nextbatch/nextbatch/campaign/sqlite"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/server"
 )
 

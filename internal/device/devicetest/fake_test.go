@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )

@@ -26,7 +26,7 @@
 // Importing the package registers the cards with package device.
 package cuda
 
-import "github.com/nextbatch/nextbatch/device"
+import "github.com/nextbatch/nextbatch/internal/device"
 
 func init() {
 	device.Register(device.Driver{

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/network"
 )

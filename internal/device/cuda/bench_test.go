@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/device/cuda"
+	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/device/cuda"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/selection"
 )

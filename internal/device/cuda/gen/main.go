@@ -15,7 +15,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/nextbatch/nextbatch/device/cuda/internal/nvrtc"
+	"github.com/nextbatch/nextbatch/internal/device/cuda/internal/nvrtc"
 )
 
 func main() {

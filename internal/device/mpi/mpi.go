@@ -15,7 +15,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/place"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
