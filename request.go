@@ -60,7 +60,7 @@ type Request struct {
 
 // Own is the user's own features, instead of tables.
 type Own struct {
-	// OwnFeatures means that there are some: in Features or, for a spec that computes in float64
+	// OwnFeatures means that the caller has set them: in Features or, for a spec that computes in float64
 	// (spec.Spec.ComputesInDouble), in Exact. Rows are then named by number, and no network is trained. With the kernel
 	// predictions, the features of a row are what the members of an ensemble predict for it.
 	OwnFeatures bool

@@ -276,7 +276,7 @@ func (r *Result) ReasonsAlone() []string {
 	return list
 }
 
-// learnerText says what a blend chose, and what compares rows where it is none of that; empty for a network alone.
+// learnerText says what a blend chose, and what compares rows if that is something else; empty for a network alone.
 func (a *answer) learnerText(of fitted.Target) string {
 	if other := a.p.fit.PickedBy(a.p.request.Spec); other != "" {
 		return of.Learner + "; " + other

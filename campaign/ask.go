@@ -694,8 +694,8 @@ func (r *candidates) audits(number int, fits func(at int) bool, draw *rng.Stream
 	return rows
 }
 
-// limits returns a function that reports whether a row can be an audit row beside those
-// before: it has inputs, the caller has not named it, and it is within budget and groups.
+// limits returns a function that reports whether a row may join the audit rows drawn so far: it has inputs, the caller
+// has not named it, and it is within budget and groups.
 func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool {
 	named := map[string]bool{}
 	for _, id := range slices.Concat(a.Must, a.Exclude) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCauseOf: an ask that a run cancels at its end is no error, whatever the store says of its transaction.
+// TestCauseOf: an ask that a run cancels at its end is not an error, whatever the store reports about its transaction.
 func TestCauseOf(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := causeOf(ctx, sql.ErrTxDone); !errors.Is(err, sql.ErrTxDone) {

@@ -257,7 +257,7 @@ func (s *State) checkSettings(set *Settings) error {
 	return s.checkColumns(set.Limits)
 }
 
-// checkLod reports a limit of detection of a target that there is not.
+// checkLod rejects limits of detection of unknown targets.
 func (s *State) checkLod(text string) error {
 	limits, err := source.ParseLod(text)
 	for name := range limits {
@@ -307,7 +307,7 @@ func (s *State) checkColumns(l limits.Limits) error {
 // checkInputs reports columns of inputs that the rows do not have. Logs of earlier versions may name such columns, so
 // that only new settings are checked.
 func (s *State) checkInputs(set tables.Columns) error {
-	// may be categories in the table, and are no inputs
+	// may be categories in the table, and are not inputs
 	beside := append(slices.Clone(s.Created.Targets), s.Created.IDColumn)
 	var found []error
 	check := func(option string, names, beside []string) {

@@ -664,7 +664,7 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 			}
 		}
 		if len(wrong) > 0 && together[name] {
-			said = append(said, fmt.Sprintf("column %q: %s not kept, for it is no input: its values come with the labels",
+			said = append(said, fmt.Sprintf("column %q: %s not kept, because it is not an input: its values come with the labels",
 				name, words.Count(len(wrong), "value is", "values are")))
 			continue
 		}

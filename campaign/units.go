@@ -38,7 +38,7 @@ func (s *State) inUnits(t Tell) (entries []Entry, units map[string]string, err e
 		h, unit := s.History(target), t.Units[target]
 		switch {
 		case h == nil:
-			return nil, nil, refuseRows("there is a unit for %q, which is no target", target)
+			return nil, nil, refuseRows("there is a unit for %q, which is not a target", target)
 		case unit == "" || dataset.SameUnit(unit, h.Unit):
 			continue
 		case h.Unit == "" && h.Labels == 0:

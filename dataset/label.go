@@ -168,7 +168,7 @@ func mustMatchLabels[T matrix.Float](op string, dst, src []T) {
 // fewestForRange is how many labels tell what is ordinary.
 const fewestForRange = 20
 
-// OrdinaryLabels returns the lowest and the highest of the labels that are no farther beyond the middle four fifths of
+// OrdinaryLabels returns the lowest and the highest of the labels that lie no farther beyond the middle four fifths of
 // them than reach times the range of these. Labels outside may be mistakes that would set the scale of all others.
 // Limits are infinite where there are too few labels to tell, or the middle ones are all equal. A label that is missing
 // is NaN.

@@ -35,7 +35,7 @@ func KindsText() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// Check reports a kind that there is not. Name is what the message calls the setting.
+// Check rejects an unknown kind. Name is what the message calls the setting.
 func (k Kind) Check(name string) error {
 	if k == "" {
 		return nil

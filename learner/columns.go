@@ -13,7 +13,7 @@ type Column struct {
 	Name         string
 	First, Width int  // its features
 	Category     bool // these are the levels of a category, one-hot; a single one is 1 for the second of two levels
-	// the feature that is 1 where the value is missing; 0 or less means none (the first feature is no mark)
+	// the feature that is 1 where the value is missing; 0 or less means none (the first feature is never a mark)
 	Mark int
 }
 

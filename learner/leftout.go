@@ -40,7 +40,7 @@ type LeftOut struct {
 	Usual      float64 // nine of ten labels are as close as this to what was predicted for them
 }
 
-// tamed returns the task with labels that are far out moved to the farthest ordinary ones: t itself if there are none.
+// tamed clips outlying labels to the ordinary range, and returns t itself if there are none.
 func (t *Task) tamed() *Task {
 	labels, moved := t.Labels.Clone(), false
 	for k := range t.Targets() {

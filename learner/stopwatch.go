@@ -86,7 +86,7 @@ func trainingWork(c network.Config, inputs, rows int) float64 {
 
 const stepRows = 44
 
-// growth returns how much longer a learner that is no network takes with to labels than it has taken with from.
+// growth returns how much longer a learner other than a network takes with to labels than it has taken with from.
 func growth(name string, from, to int) float64 {
 	if name != (Process{}).Name() {
 		return float64(to) / float64(from)

@@ -222,7 +222,7 @@ func (a *groupAhead) promise() int {
 	}
 	left := min(a.most-a.used, (a.limits.size-a.least)/a.unit())
 	for _, rows := range a.payable() {
-		enough := rows[:min(len(rows), a.min)] // a single row is no minimum: the group may as well be left out
+		enough := rows[:min(len(rows), a.min)] // a single row is not a minimum: the group may be left out
 		sum := a.sumOf(spent, enough)
 		if left == 0 {
 			break

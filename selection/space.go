@@ -10,7 +10,7 @@ import (
 
 // Space is the pool and the training rows as a method sees them: rows in a space whose
 // inner product is the kernel. Candidates are numbered: pool rows from 0, training rows
-// from PoolSize. Where the rows are, and in which precision, is no question here
+// from PoolSize. Where the rows are, and in which precision, does not matter here
 // (internal/space).
 type Space struct {
 	rows   space.Rows

@@ -97,7 +97,7 @@ func mustBeTimes(t *testing.T, name string, got, want *selection.Result, e int) 
 	}
 }
 
-// TestFeaturesOfAnySizeAreTaken has the largest numbers that there are.
+// TestFeaturesOfAnySizeAreTaken has the largest finite numbers.
 func TestFeaturesOfAnySizeAreTaken(t *testing.T) {
 	t.Parallel()
 	for _, c := range selectiontest.Cases()[:3] {

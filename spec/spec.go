@@ -93,7 +93,7 @@ func (s Spec) Term(i int) Spec {
 	return s
 }
 
-// terms returns all terms of a sum as specs; none if the kernel is no sum.
+// terms returns all terms of a sum as specs; none if the kernel is not a sum.
 func (s Spec) terms() []Spec {
 	list := make([]Spec, len(s.Terms))
 	for i := range list {

@@ -76,7 +76,8 @@ func (t Tables) AsNumbers(inputs int) (*dataset.Encoder, error) {
 	if got := len(e.Numeric); got != inputs {
 		return nil,
 			t.at(table,
-				fmt.Errorf("the network takes %d inputs, the table has %d columns for them: %s; leave out those that are none, and keep the order of the training",
+				fmt.Errorf("the network takes %d inputs, the table has %d columns for them: %s; "+
+					"leave out those that are not inputs, and keep the order of the training",
 					inputs, got, strings.Join(e.Numeric, ", ")))
 	}
 	return e, nil

@@ -140,8 +140,8 @@ func (s side) extremes(value func(row int) float64) (low, high int) {
 	return low, high
 }
 
-// What is less likely than this where labelled rows are like the others is no coincidence: for a column that has values
-// in all labelled rows and in no other, for one that is to be left out, and for one that is only named.
+// What is less likely than this where labelled rows are like the others is not a coincidence: for a column that has
+// values in all labelled rows and in no other, for one that is to be left out, and for one that is only named.
 const (
 	rareExact = 1e-3
 	rareLeft  = 1e-4
@@ -151,7 +151,7 @@ const (
 // fewestToCompare is how many rows with a value tell whether the label follows it.
 const fewestToCompare = 8
 
-// fewestToEqual is how many different labels in a column of their own are no coincidence.
+// fewestToEqual is how many different labels in a column of their own cannot be a coincidence.
 const fewestToEqual = 5
 
 const together = "is measured together with the label"

@@ -321,7 +321,7 @@ func coloured(code, language string) (string, error) {
 	return b.String(), err
 }
 
-// quiet leaves comments and texts in quotes their colours: the words of a command are no keywords of a shell.
+// quiet leaves comments and texts in quotes their colours: the words of a command are not keywords of a shell.
 func quiet(tokens []chroma.Token) []chroma.Token {
 	for i, token := range tokens {
 		if !token.Type.InCategory(chroma.Comment) && !token.Type.InSubCategory(chroma.LiteralString) {

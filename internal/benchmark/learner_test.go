@@ -177,7 +177,7 @@ func TestLearnersSeeCategories(t *testing.T) {
 	}
 }
 
-// TestSingleMember: with so few labels, trees are one member, whose predictions are no kernel.
+// TestSingleMember: with so few labels, trees are one member, whose predictions do not make a kernel.
 func TestSingleMember(t *testing.T) {
 	t.Parallel()
 	data, _ := storetest.Waves("")

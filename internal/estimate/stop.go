@@ -181,9 +181,9 @@ func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 		wanted), more, rows-c.Labels)
 }
 
-// moreRows returns about how many random rows, besides those that there are, make one side of an interval as short as
-// wanted. The square of its length is inversely proportional to the number of rows; a prior, whose own side is given
-// unless there is none, adds to the rows.
+// moreRows returns about how many further random rows make one side of an interval as short as wanted. The square of
+// its length is inversely proportional to the number of rows; a prior, whose own side is given unless there is none,
+// adds to the rows.
 func moreRows(rows int, side, wanted, prior float64) float64 {
 	known := 0.0
 	if prior > 0 {

@@ -42,7 +42,7 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 	for _, field := range options.Fields() {
 		for part := range strings.SplitSeq(field, ".") {
 			if !slices.Contains(fields, part) {
-				t.Errorf("%s is no field", field)
+				t.Errorf("%s is not a field", field)
 			}
 		}
 		for _, door := range []struct {

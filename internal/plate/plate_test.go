@@ -256,7 +256,7 @@ func compareWithEnumeration(t *testing.T, p *Plate, list []Measurement) {
 	}
 }
 
-// some lists the pairs that there are.
+// some lists a few of the pairs.
 func some(pairs []int) (text string) {
 	for key, count := range pairs {
 		if count > 0 {

@@ -115,7 +115,7 @@ func (l *Labels) on(value float64) *summary {
 	return &l.plain
 }
 
-// within reports whether a value is within the fences. Zero is no slip of a factor, and is above the floor.
+// within reports whether a value is within the fences. Zero is not a slip by a factor, and is above the floor.
 func (m *summary) within(v float64) bool {
 	return m.fenceLow <= v && v <= m.fenceHigh && !m.tooSmall(v)
 }

@@ -79,7 +79,7 @@ func TestLabelsThatSayNothing(t *testing.T) {
 	}
 }
 
-// TestSkewedLabels: a label far above others of a long tail is no slip, and one far below all others is.
+// TestSkewedLabels: a label far above others of a long tail is not a slip, while one far below all others is.
 func TestSkewedLabels(t *testing.T) {
 	var values []float64
 	for i := range 64 {

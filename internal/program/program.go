@@ -8,7 +8,7 @@ import "github.com/nextbatch/nextbatch/matrix"
 // Value numbers a matrix of a  Value 0 holds the inputs.
 type Value int
 
-// None is no value.
+// None stands for no value.
 const None Value = -1
 
 // ValueShape is the width of a value, and whether it is in float64 or float32.

@@ -97,7 +97,7 @@ func forget(data []byte) {
 	mapped.Lock()
 	delete(mapped.files, unsafe.SliceData(data))
 	mapped.Unlock()
-	_ = unmapBytes(data) // fails only for addresses that are no mapping
+	_ = unmapBytes(data) // fails only for addresses that are not a mapping
 }
 
 // mappedAt returns the file that is mapped at an address.

@@ -57,7 +57,7 @@ func TestLearners(t *testing.T) {
 		}
 		if status, raw := v.do(t, "owner", what, path, body); status != http.StatusUnprocessableEntity ||
 			!strings.Contains(string(raw), "gp") {
-			t.Errorf("%s with a learner that there is not: %d %s", what, status, raw)
+			t.Errorf("%s with an unknown learner: %d %s", what, status, raw)
 		}
 	}
 }

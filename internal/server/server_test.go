@@ -254,7 +254,7 @@ func checkRefusal(t *testing.T, what string, want, status int, body []byte) {
 		t.Errorf("%s: %d, wanted %d: %s", what, status, want, body)
 	}
 	if want != 0 && !bytes.Contains(body, []byte(`"detail"`)) {
-		t.Errorf("%s is no problem document: %s", what, body)
+		t.Errorf("%s is not a problem document: %s", what, body)
 	}
 }
 
@@ -440,7 +440,7 @@ func TestManyLabellers(t *testing.T) {
 	}
 }
 
-// An ask that is repeated while it runs, as after a lost connection, is no second job.
+// An ask that is repeated while it runs, as after a lost connection, does not start a second job.
 func TestRepeatedAskIsTheRunningJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)

@@ -87,7 +87,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign) (status, error) {
 	return status{About: wire.AboutOf(c.Name(), s), Counts: s.Counts()}, nil
 }
 
-// remarksOn returns what the reader of a table has to say about its cells.
+// remarksOn returns the warnings from reading a table.
 func remarksOn(t table, read *dataset.Table) []string {
 	remarks := []string{}
 	for _, w := range read.Origin().Warnings {

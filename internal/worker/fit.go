@@ -40,7 +40,7 @@ type fitAnswer struct {
 	ValidRMSE [][]fitted.Float `json:"valid_rmse"` // of each network, for each target
 	Best      []int            `json:"best_epochs"`
 	Intervals string           `json:"intervals"`
-	// that intervals should have had, and have not; 0 if they are as they should be
+	// that intervals would need; 0 if they have them
 	Advised int      `json:"advised_folds"`
 	Learner []string `json:"learner"` // what was chosen for each target, and why
 	// Candidates are what was tried for each target; empty for a network alone.

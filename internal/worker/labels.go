@@ -18,12 +18,12 @@ type labelsBody struct {
 	ID       string   `json:"id"`
 	Censored string   `json:"censored"`
 	Lod      lod      `json:"lod"`
-	Partial  bool     `json:"partial"` // list cells that are no labels; otherwise they are an error
+	Partial  bool     `json:"partial"` // list cells that are not labels; otherwise they are an error
 	// History is what is known of the labels so far, by column.
 	History map[string]*dataset.History `json:"history"`
 }
 
-// wrongLabel is a cell that is no label.
+// wrongLabel is a cell that is not a label.
 type wrongLabel struct {
 	Column string `json:"column"`
 	Row    int    `json:"row"` // from 0
@@ -94,7 +94,7 @@ func spelled(opts source.Options, labels []string) source.Options {
 	return opts
 }
 
-// numbersIn returns the numbers of a column, the sides of those that are limits, and the cells that are none.
+// numbersIn returns the numbers of a column, the sides of those that are limits, and the cells that are not numbers.
 func numbersIn(column dataset.Column) (values []float64, sides map[int]int8, wrong []wrongLabel) {
 	sides = map[int]int8{}
 	for row := range column.Len() {

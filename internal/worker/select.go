@@ -165,7 +165,7 @@ func (c *call) fromTables() (r nextbatch.Request, plot bool, err error) {
 	return r, body.Plot, nil
 }
 
-// checkLearner reports a learner that there is not, and settings that have no effect on its networks.
+// checkLearner rejects an unknown learner, and settings that have no effect on its networks.
 func (c *call) checkLearner(kind learner.Kind, choice network.Choice) error {
 	if err := kind.Check("learner"); err != nil {
 		return refuse("%v", err)

@@ -23,7 +23,7 @@ func writeTensors(t *testing.T, path string, tensors map[string]*constant) {
 		}
 		header[name] = map[string]any{"dtype": "F32", "shape": c.shape, "data_offsets": []int{from, len(data)}}
 	}
-	// PyTorch counts batches in an integer, which is no weight.
+	// PyTorch counts batches in an integer, which is not a weight.
 	header["1.num_batches_tracked"] = map[string]any{"dtype": "I64", "shape": []int{},
 		"data_offsets": []int{len(data), len(data) + 8}}
 	data = append(data, make([]byte, 8)...)

@@ -122,7 +122,7 @@ func (s *campaignStanding) compute(ctx context.Context, c *campaign.Campaign, ad
 	return found, nil
 }
 
-// measureGain runs the gain meter; that there are too few audit rows for it is no failure.
+// measureGain runs the gain meter; it is not a failure if there are too few audit rows.
 func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign) error {
 	if !s.gain {
 		return nil

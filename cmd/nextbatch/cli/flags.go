@@ -239,7 +239,7 @@ func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
 		"model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
 }
 
-// checkLearner reports a learner that there is not, and flags that have no effect on its networks.
+// checkLearner rejects an unknown learner, and flags that have no effect on its networks.
 func (f *networkFlags) checkLearner(kind learner.Kind) error {
 	if err := kind.Check("--learner"); err != nil {
 		return usageError{err}

@@ -49,7 +49,7 @@ func (v *rangesValue) Set(text string) (err error) {
 	return err
 }
 
-// checkWeights rejects weights of which there is not one, positive and finite, for each of
+// checkWeights rejects weights unless there is one, positive and finite, for each of
 // the targets of a table.
 func (f *columnFlags) checkWeights(table string, targets int) error {
 	if n := len(f.Weights); n > 0 && n != targets {

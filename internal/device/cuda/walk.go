@@ -14,7 +14,7 @@ const (
 	mostSteps   = 64   // of a walk
 	walkBytes   = 16   // of Walk in selection.cu
 	mostColumns = 2048 // for which a covariance is kept on the card, in 32 MB
-	unanswered  = -2   // the row of an answer that there is not yet
+	unanswered  = -2   // the row of an answer that is still to come
 )
 
 // goAhead finds the best row and then does ahead steps: add takes the row of the walk and adds

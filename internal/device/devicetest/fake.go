@@ -82,7 +82,7 @@ func (f *Fake) Place64(pool place.DevicePool[float64]) place.DeviceRows[float64]
 
 // fakeRows are the rows of a pool on a fake device, with their nearest centres.
 type fakeRows[T matrix.Float] struct {
-	place.DeviceRows[T] // nil: the searches that there are not
+	place.DeviceRows[T] // nil: the searches that the fake does not offer
 	device              *Fake
 	pool                matrix.Dense[T]
 	weights             []float64 // of the rows in the target distribution; nil: all 1

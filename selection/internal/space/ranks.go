@@ -99,7 +99,7 @@ func (r *Network) meet(rows, cols int, embedded, other int64) error {
 				Reason: fmt.Sprintf(
 					"rank %d selects another batch than rank 0: start all ranks with the same command line and the same files", i)}
 		case r.first[i]%place.Block != 0 && one[0] > 0:
-			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d starts at row %d, which is no multiple of %d",
+			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d starts at row %d, which is not a multiple of %d",
 				i, r.first[i], place.Block)}
 		}
 	}
@@ -187,7 +187,7 @@ func (r *Network) largest(own ...float64) []float64 {
 	return own
 }
 
-// What a rank has to say with its best row.
+// What a rank sends with its best row.
 const (
 	isWell = iota
 	isCancelled

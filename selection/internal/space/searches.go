@@ -24,7 +24,7 @@ func (s *space[T]) PrecisePivots() (PrecisePivots, error) { return s.rows.Precis
 type kernelDirections[T matrix.Float] struct {
 	space *space[T]
 	pool  kernelDirectionSearch
-	train kernelDirectionSearch // nil: they are no candidates
+	train kernelDirectionSearch // nil: they are not candidates
 }
 
 func (s *space[T]) KernelDirections(train bool) (KernelDirections, error) {

@@ -34,7 +34,7 @@ func ParseCensored(text string) (Censored, error) {
 // Tally counts the cells of a column of numbers that are not simply numbers.
 type Tally struct {
 	Censored     Censored
-	Words        Spellings // that are no numbers at all
+	Words        Spellings // that are not numbers at all
 	Marks        Spellings // of missing values
 	limits       Spellings // beyond which values lie
 	approximated Spellings

@@ -360,7 +360,7 @@ func (c *csvReader) isEmpty(text []byte) bool {
 	return len(bytes.Trim(text, string([]byte{c.Comma, ' '}))) == 0 && bytes.IndexByte(text, c.Comma) >= 0
 }
 
-// addRecord adds a record, after those without a value before it: at the end of the text they are no rows.
+// addRecord adds a record, after those without a value before it: at the end of the text they are not rows.
 func (c *csvReader) addRecord(rec cells.Record) error {
 	if c.isEmpty(rec.Text) {
 		rec.Text = slices.Clone(rec.Text)

@@ -36,7 +36,7 @@ func TestTotalOfOneLine(t *testing.T) {
 		sheets.Options{ID: "name"})
 	if err != nil || len(read.Origin().Warnings) != 1 ||
 		read.Origin().Warnings[0] != `"total :" (line 4) at the end looks like a total, but is taken as a row; remove it `+
-			`if it is none` {
+			`if it is a total` {
 		t.Error(err, read.Origin().Warnings)
 	}
 }

@@ -69,7 +69,7 @@ func builtIn(id int) dateFormat {
 	return notDate
 }
 
-// formatOf determines what a format such as yyyy-mm-dd shows. Literal text, colours and conditions are no part of
+// formatOf determines what a format such as yyyy-mm-dd shows. Literal text, colours and conditions are not part of
 // that; a time span, such as [h]:mm, is a number.
 func formatOf(code string) dateFormat {
 	var letters strings.Builder

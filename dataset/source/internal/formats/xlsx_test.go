@@ -394,7 +394,7 @@ func TestStringsOfOtherSheets(t *testing.T) {
 	if _, err := ReadXLSX(t.Context(), bytes.NewReader(xlsxSharing(t, shared.String(), wrong)),
 		sheets.Options{}); err == nil ||
 		!strings.Contains(err.Error(), `no shared string "20000"`) {
-		t.Errorf("a string that there is not: %v", err)
+		t.Errorf("an unknown string: %v", err)
 	}
 }
 

@@ -266,7 +266,7 @@ func appendNumber(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'f', -1, 64)
 }
 
-// writeIgnored tells Excel that text which looks like a number is no mistake.
+// writeIgnored tells Excel that text which looks like a number is not a mistake.
 func (s *sheetWriter) writeIgnored() {
 	if s.rows == 0 {
 		return

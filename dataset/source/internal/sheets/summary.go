@@ -44,9 +44,9 @@ func (g *Guesser) totals() []string {
 		for i := range names {
 			names[i] = fmt.Sprintf("%q (%s)", c.Format(row+i), g.place(row+i))
 		}
-		what := "at the end look like totals, but are taken as rows; remove those that are no rows"
+		what := "at the end look like totals, but are taken as rows; remove those that are totals"
 		if found == 1 {
-			what = "at the end looks like a total, but is taken as a row; remove it if it is none"
+			what = "at the end looks like a total, but is taken as a row; remove it if it is a total"
 		}
 		return []string{words.List(names) + " " + what}
 	}

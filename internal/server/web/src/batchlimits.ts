@@ -35,7 +35,7 @@ export function typedLimits(s: BatchLimits): TypedLimits {
 /** A whole number from 0 on, where an empty field means 0; null for anything else. */
 const countOf = (text: string): number | null => /^\d{0,7}$/.test(text.trim()) ? Number(text) : null
 
-/** A share such as 1/8 or 0.125, also with a decimal comma; null if the text is none. */
+/** A share such as 1/8 or 0.125, also with a decimal comma; null for any other text. */
 export function shareOf(text: string): number | null {
   const found = /^(\d*[.,]?\d*)(?:\/(\d+))?$/.exec(text.replaceAll(' ', ''))
   if (!found) return null

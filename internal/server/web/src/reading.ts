@@ -8,7 +8,7 @@ export interface Reading { value: number; how: string }
 
 const groups = /^\d{1,3}([.,'])\d{3}(\1\d{3})*$/ // thousands, whatever separates them
 
-/** Reads a number; null where it is none. What may be thousands or decimals follows the decimal mark of the campaign. */
+/** Reads a number; null where the text is not a number. What may be thousands or decimals follows the decimal mark of the campaign. */
 export function readNumber(text: string, mark: Mark = 'point'): Reading | null {
   const typed = text.trim().replace(/^[−–]/, '-').replace(/[\s_]/gu, '').replaceAll('’', "'")
   const [, sign, body, power] = /^([+-]?)([\d.,']+)(e[+-]?\d+)?$/i.exec(typed) ?? []
