@@ -24,6 +24,9 @@ type Result struct {
 	IDs     []string       `json:"ids"`
 	Scores  []fitted.Float `json:"scores"`
 	Reasons []string       `json:"reasons"`
+	// ReasonsAlone are the reasons without what is predicted, which may steer a person who labels the rows; empty where
+	// nothing is predicted.
+	ReasonsAlone []string `json:"reasons_alone,omitempty"`
 
 	// The facts that the reasons state. Lists are empty where they do not apply: without
 	// labelled rows, a network or tables.
@@ -258,24 +261,6 @@ func (a *answer) runText(b *Batch, run int) string {
 	return a.p.bound.RunText(b.Runs[run-1].Value, run, len(b.Runs), a.p.request.decimal())
 }
 
-// predictedStart begins the part of a reason that holds predictions, which is the last.
-const predictedStart = "; predicted "
-
-// ReasonsAlone returns the reasons without what is predicted, which may steer a person who labels the rows. The result
-// may have been stored as JSON.
-func (r *Result) ReasonsAlone() []string {
-	list := slices.Clone(r.Reasons)
-	if len(r.Predictions) == 0 {
-		return list
-	}
-	for i, reason := range list {
-		if at := strings.LastIndex(reason, predictedStart); at >= 0 {
-			list[i] = reason[:at]
-		}
-	}
-	return list
-}
-
 // learnerText says what a blend chose, and what compares rows if that is something else; empty for a network alone.
 func (a *answer) learnerText(of fitted.Target) string {
 	if other := a.p.fit.PickedBy(a.p.request.Spec); other != "" {
@@ -366,8 +351,9 @@ func (a *answer) predict(ctx context.Context) error {
 	if a.r.Predictions, a.r.Intervals = targets[0].Predictions, &targets[0].Intervals; len(targets) > 1 {
 		a.r.Targets = targets
 	}
+	a.r.ReasonsAlone = slices.Clone(a.r.Reasons)
 	for i := range a.r.Reasons {
-		a.r.Reasons[i] += predictedStart + predictedText(targets, i, a.p.request.decimal())
+		a.r.Reasons[i] += "; predicted " + predictedText(targets, i, a.p.request.decimal())
 	}
 	return nil
 }

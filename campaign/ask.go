@@ -428,6 +428,9 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		}
 		if row.Audit {
 			answer.Reasons[i] = "audit row: drawn at random from the open rows, to measure the error"
+			if len(answer.ReasonsAlone) > 0 {
+				answer.ReasonsAlone[i] = answer.Reasons[i]
+			}
 		}
 		asked.Rows = append(asked.Rows, row)
 	}

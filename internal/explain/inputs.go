@@ -191,19 +191,19 @@ func Numbers(values ...float64) []string {
 // Differences is the part of a reason about the inputs, compared with the labelled row of this name, or
 // with the middle if it is empty.
 func Differences(list []Apart, labelled string) string {
-	head, other, same := "; unlike most candidates in ", "there mostly", "; with the inputs of most candidates"
+	head, who, other, same := "; unlike ", "most candidates", "there mostly", "; with the inputs of most candidates"
 	if labelled != "" {
-		head, other, same = "; unlike "+labelled+" in ", "there", "; with the same inputs as "+labelled
+		who, other, same = labelled, "there", "; with the same inputs as "+labelled
 	}
 	if len(list) == 0 {
 		return same
 	}
 	if list[0].Deviations < leastApart {
-		head = strings.Replace(head, "; unlike", "; slightly unlike", 1)
+		head = "; slightly unlike "
 	}
 	texts := make([]string, len(list))
 	for i, a := range list {
 		texts[i] = fmt.Sprintf("%s (%s, %s %s)", a.Input, a.Value, other, a.Other)
 	}
-	return head + strings.Join(texts, ", ")
+	return head + who + " in " + strings.Join(texts, ", ")
 }

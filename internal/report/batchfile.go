@@ -38,9 +38,9 @@ func (f *batchFile) table() (*dataset.Table, error) {
 	text := func(name string) *dataset.Text { return dataset.NewText(words.FreeName(name, f.taken)) }
 	pick, score, why, reason := number("pick"), number("score"), text("why"), text("reason")
 	run, replicate, plate, well := number("run"), number(campaign.ReplicateColumn), number("plate"), text("well")
-	reasons := f.ReasonsAlone()
-	if f.predictions {
-		reasons = f.Reasons
+	reasons := f.Reasons
+	if !f.predictions && len(f.Predictions) > 0 {
+		reasons = f.ReasonsAlone
 	}
 	for i, m := range f.lines {
 		run.Append(orMissing(f.runs[i]))

@@ -110,19 +110,21 @@ func (s *Server) batch(ctx context.Context, c *campaign.Campaign, v *campaign.Vi
 		}
 		row := detail(v, v.At(r.Row))
 		b.Rows = append(b.Rows, Picked{row, wire.Pick{
-			Audit: r.Audit, Reason: result.reason(i), Predictions: wire.Predictions(v.Created.Targets, r.Predictions),
-			Place: wire.PlaceOf(e.Asked, &r, row.Inputs),
+			Audit: r.Audit, Reason: at(result.reasons, i), ReasonAlone: at(result.alone, i),
+			Predictions: wire.Predictions(v.Created.Targets, r.Predictions), Place: wire.PlaceOf(e.Asked, &r, row.Inputs),
 		}})
 	}
 	return b, nil
 }
 
-// askResult is what is kept of the result of a selection: a reason for each measurement, and the warnings.
-type askResult struct{ reasons, warnings []string }
+// askResult is what is kept of the result of a selection: a reason for each measurement, with what was predicted and
+// without, and the warnings.
+type askResult struct{ reasons, alone, warnings []string }
 
-func (r askResult) reason(i int) string {
-	if i < len(r.reasons) {
-		return r.reasons[i]
+// at returns an entry of a list; empty beyond its end.
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
 	}
 	return ""
 }
@@ -138,18 +140,26 @@ func (s *Server) result(ctx context.Context, name string, e campaign.AskEvent) (
 		}
 		var result nextbatch.Result
 		err = json.Unmarshal(raw, &result)
-		kept := askResult{warnings: result.Warnings}
+		if err != nil {
+			return askResult{}, 0, err
+		}
+		kept := askResult{alone: wire.ReasonsAlone(&result), warnings: result.Warnings}
 		for _, line := range result.Lines() {
 			kept.reasons = append(kept.reasons, line.Reason)
 		}
-		return kept, int64(len(raw)), err
+		return kept, int64(len(raw)), nil
 	})
 }
 
-// reason returns why an ask picked a row.
-func (s *Server) reason(ctx context.Context, name string, e campaign.AskEvent, row int64) (string, error) {
+// reason returns why an ask picked a row, with what was predicted for it or without.
+func (s *Server) reason(ctx context.Context, name string, e campaign.AskEvent, row int64,
+	predicted bool) (string, error) {
 	result, err := s.result(ctx, name, e)
-	return result.reason(slices.IndexFunc(e.Rows, func(r campaign.AskedRow) bool { return r.Row == row })), err
+	reasons := result.alone
+	if predicted {
+		reasons = result.reasons
+	}
+	return at(reasons, slices.IndexFunc(e.Rows, func(r campaign.AskedRow) bool { return r.Row == row })), err
 }
 
 // Predicted is predictions for open rows.

@@ -62,21 +62,13 @@ func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error
 		for target := range row.Labels {
 			row.Labels[target] = nil
 		}
-		reason := unsteered(result.reason(places[h.Pick].pick))
+		reason := at(result.alone, places[h.Pick].pick)
 		if h.Pick.Audit {
 			reason = ""
 		}
 		q.Rows = append(q.Rows, QueueRow{row, h.Ask, reason, wire.PlaceOf(h.Asked, h.Pick, row.Inputs)})
 	}
 	return answer(q, nil)
-}
-
-// unsteered returns a reason without the prediction that it ends with.
-func unsteered(reason string) string {
-	if at := strings.LastIndex(reason, "; predicted "); at >= 0 {
-		return reason[:at]
-	}
-	return reason
 }
 
 // Person is what somebody has done for a campaign.

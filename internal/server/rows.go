@@ -196,11 +196,11 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 		return answer(h, nil)
 	}
 	h.Ask, h.Person = ask.Ask, ask.Person
-	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); len(h.Measurements) > 0 {
+	measured := len(h.Measurements) > 0
+	if measured {
 		h.Predictions = wire.Predictions(v.Created.Targets, asked.Predictions)
-	} else {
-		h.Reason = unsteered(h.Reason)
 	}
+	h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row, measured)
 	return answer(h, err)
 }
 

@@ -128,10 +128,27 @@ func BatchOf(e campaign.AskEvent, warnings []string) Batch {
 		e.Layout.Plate, e.Layout.Controls}
 }
 
+// ReasonsAlone returns the reason of each line of a result without what is predicted. It is empty where an earlier
+// program stored the result, which has the reason with predictions only.
+func ReasonsAlone(r *nextbatch.Result) (list []string) {
+	for _, line := range r.Lines() {
+		switch {
+		case line.Pick < 0 || len(r.Predictions) == 0:
+			list = append(list, line.Reason)
+		case len(r.ReasonsAlone) == 0:
+			list = append(list, "")
+		default:
+			list = append(list, r.ReasonsAlone[line.Pick])
+		}
+	}
+	return list
+}
+
 // Pick is what a batch adds to a row, after its inputs.
 type Pick struct {
 	Audit       bool                          `json:"audit" doc:"drawn at random, to estimate the error"`
 	Reason      string                        `json:"reason" doc:"why it was picked"`
+	ReasonAlone string                        `json:"reason_alone" doc:"the same without what is predicted, which may steer who labels the row"`
 	Predictions map[string]*fitted.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a model"`
 	Place
 }

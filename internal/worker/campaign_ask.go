@@ -75,12 +75,12 @@ func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error
 	}
 	id := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
 	out := handedOut{wire.BatchOf(b.AskEvent, b.Result.Warnings), make([]picked, len(b.Rows))}
-	lines := b.Result.Lines()
+	lines, alone := b.Result.Lines(), wire.ReasonsAlone(b.Result)
 	for i, r := range b.Rows {
 		values := wire.Inputs(inputs, i, id)
 		out.Rows[i] = picked{r.RowRef, values, wire.Pick{
-			Audit: r.Audit, Reason: lines[i].Reason, Predictions: wire.Predictions(s.Created.Targets, r.Predictions),
-			Place: wire.PlaceOf(b.Asked, &r, values),
+			Audit: r.Audit, Reason: lines[i].Reason, ReasonAlone: alone[i],
+			Predictions: wire.Predictions(s.Created.Targets, r.Predictions), Place: wire.PlaceOf(b.Asked, &r, values),
 		}}
 	}
 	return out, nil

@@ -65,6 +65,7 @@ class Asked:
     warnings: list[str]
     columns: dict[str, Any] = field(repr=False)
     _lab: list[str] = field(default_factory=list, repr=False)  # those columns that say where and how often to measure
+    _alone: list[str] = field(default_factory=list, repr=False)  # the reasons without what is predicted
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -78,7 +79,7 @@ class Asked:
     def _shown(self) -> _html.Shown:
         until = f" until {self.lease_end:%Y-%m-%d %H:%M %Z}" if self.lease_end else ""
         picks = _html.column("pick", range(1, len(self) + 1))
-        columns = [picks, _html.column("row", self.ids), *(_html.column(name, self.columns[name]) for name in self._lab), _html.reasons(self.reasons)]
+        columns = [picks, _html.column("row", self.ids), *(_html.column(name, self.columns[name]) for name in self._lab), _html.column("reason", self._alone)]
         return _html.some(len(self), f"{_html.rows_of(len(self))} to label, of ask {self.ask}, with you{until}", columns)
 
     def to_frame(self, library: Library = "pandas") -> Any:
@@ -558,11 +559,11 @@ def time_of(text: str) -> datetime:
 def asked_from(body: dict[str, Any], status: Status) -> Asked:
     """Make a batch from the answer of the worker or of a service."""
     rows, ids = body["rows"], ids_of(body["rows"], status.id_column)
-    reasons = [_AUDIT if row["audit"] else row["reason"] for row in rows]
+    reasons, alone = ([_AUDIT if row["audit"] else row.get(key, "") for row in rows] for key in ("reason", "reason_alone"))
     columns: dict[str, Any] = {status.id_column or "row": ids}
     taken = {*columns, *status.inputs, *status.targets}
     lab = _lab(rows)
-    own: dict[str, Any] = {"pick": np.arange(1, len(rows) + 1), **lab, "reason": [_html.without_prediction(r) for r in reasons]}
+    own: dict[str, Any] = {"pick": np.arange(1, len(rows) + 1), **lab, "reason": alone}
     for name, values in own.items():
         columns[own_name(name, taken)] = values
     for name, kind in status.inputs.items():
@@ -579,7 +580,7 @@ def asked_from(body: dict[str, Any], status: Status) -> Asked:
         ids=ids, ask=body["ask"], event=body["event"], audit=np.array([row["audit"] for row in rows], bool), reasons=reasons,
         predictions=predictions, method=body["spec"], trained=body["trained"], warnings=list(body["warnings"]),
         lease_end=time_of(body["lease_end"]) if body.get("lease_end") else None, columns=columns,
-        _lab=[own_name(name, taken) for name in lab],
+        _lab=[own_name(name, taken) for name in lab], _alone=alone,
     )  # fmt: skip
 
 

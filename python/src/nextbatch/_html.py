@@ -83,11 +83,6 @@ def intervals(header: str, mean: Any, low: Any, high: Any) -> Column:
     return header, lambda i: with_interval(mean[i], low[i], high[i])
 
 
-def reasons(texts: Sequence[str]) -> Column:
-    """Return the column of the reasons, without predictions."""
-    return "reason", lambda i: without_prediction(texts[i])
-
-
 def some(count: int, title: str, columns: Sequence[Column]) -> Shown:
     """Return the first of some rows as they are shown."""
     shown = min(count, _SHOWN)
@@ -105,18 +100,13 @@ def batch(picks: Any) -> Shown:
     columns = [column("pick", range(1, len(picks) + 1)), column("row", picks.ids), *(column(name, values) for name, values in picks._lab().items())]
     if len(picks.predictions):
         columns.append(intervals("prediction", picks.predictions, picks.low, picks.high))
-    columns.append(reasons(picks.reasons))
+    columns.append(column("reason", picks.details.get("reasons_alone", picks.reasons)))
     return some(len(picks), f"{rows_of(len(picks))} to label next, the most useful first, by {picks.method}", columns)
 
 
 def batch_html(picks: Any) -> str:
     """Return a batch as a map and a table below it."""
     return batch(picks).html(map_of(picks._places, min(len(picks), _SHOWN)) if picks._places else "")
-
-
-def without_prediction(reason: str) -> str:
-    """Return a reason without what the model predicts, which comes last."""
-    return reason.split("; predicted ")[0]
 
 
 def with_interval(value: float, low: float, high: float) -> str:

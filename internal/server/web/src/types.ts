@@ -381,6 +381,7 @@ export interface Picked {
   plate?: number // number of the plate, from 1
   predictions: Record<string, Prediction> // by target, made before the label came; empty without a model
   reason: string // why it was picked
+  reason_alone: string // the same without what is predicted, which may steer who labels the row
   repeat?: boolean // it measures a row once more that had a label, to learn the noise
   replicate: number // number of the measurement among those of the row, from 1; a tell may name it
   row: number // number of the row, in the order in which rows were added, from 0
