@@ -1,5 +1,5 @@
 // Package options says what each door calls an option: the command line, requests over HTTP, the JSON of settings and
-// asks, and Python. Messages name options by it, so that an advice is worded where it is given.
+// asks, the page of the service, and Python. Messages name options by it, so that an advice is worded where it is given.
 package options
 
 import (
@@ -76,6 +76,10 @@ var table = map[string]names{
 	"MaxMemory": {"--max-memory", "", "", "NEXTBATCH_MAX_MEMORY"},
 }
 
+// fields are the names of fields on the page of the service, where they differ from those of settings.
+var fields = map[string]string{"Batch": "rows", "GroupColumn": "“Column of groups”", "MaxGroups": "“Most groups”",
+	"MinPerGroup": "“Fewest per group”", "PerGroup": "“Most per group”", "ReplicateShare": "“Share of repeats”"}
+
 // marks are the names of separators and marks: on the command line, where most stand for themselves, and over HTTP.
 var marks = map[string][2]string{",": {",", "comma"}, ";": {";", "semicolon"}, "\t": {"tab", "tab"}, "|": {"|", "bar"},
 	" ": {"space", "blank"}, ".": {".", "point"}, "'": {"'", "apostrophe"}}
@@ -96,6 +100,14 @@ func Flag(option string, value ...string) string {
 // Setting words an option as the JSON of settings and asks has it: missing="drop", keep=["x"]
 func Setting(option string, value ...string) string {
 	return named(option, table[option].setting, value)
+}
+
+// Field words an option as the page of the service does: “Most per group”
+func Field(option string, value ...string) string {
+	if name := fields[option]; name != "" {
+		return name
+	}
+	return Setting(option, value...)
 }
 
 // Parameter words an option as a parameter of a request that uploads a table: decimal=comma

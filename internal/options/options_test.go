@@ -38,8 +38,15 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 	fields := found(`(?m)^\t((?:[A-Z]\w*, )*[A-Z]\w*) `, sources(t, "../../*.go", "../../tables/*.go", "../../limits/*.go",
 		"../../fitted/*.go", "../../dataset/source/internal/sheets/*.go", "../../network/*.go", "../plate/*.go"))
 	fields = append(strings.Split(strings.Join(fields, ", "), ", "), "MissingMarks", "Device")
+	page := sources(t, "../server/web/src/batchlimits.ts")
 	said := 0
 	for _, field := range options.Fields() {
+		if name := options.Field(field); strings.HasPrefix(name, "“") {
+			name = options.Setting(field) + ": '" + strings.Trim(name, "“”") + "'"
+			if said++; !strings.Contains(page, name) {
+				t.Errorf("%s: the page does not have %s", field, name)
+			}
+		}
 		for part := range strings.SplitSeq(field, ".") {
 			if !slices.Contains(fields, part) {
 				t.Errorf("%s is not a field", field)
@@ -61,7 +68,7 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 			}
 		}
 	}
-	if said < 120 {
+	if said < 125 {
 		t.Errorf("only %d names", said)
 	}
 }

@@ -68,7 +68,7 @@ func (s *Server) ask(ctx context.Context, in *struct {
 	o := order{
 		Job: wire.Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
 		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude,
-		Overrides: in.Body.Overrides,
+		Overrides: in.Body.Overrides, Browser: callerOf(ctx).session != "",
 	}
 	if err := c.CheckRequest(ctx, by, o.ask()); err != nil {
 		return nil, err

@@ -196,7 +196,7 @@ func (s *Server) changeSettings(ctx context.Context, in *struct {
 	if err := read.Decode(&settings); err != nil {
 		return nil, huma.Error422UnprocessableEntity("the settings cannot be read: " + err.Error())
 	}
-	if err := settings.Check(); err != nil {
+	if err := settings.CheckNamed(doorOf(ctx)); err != nil {
 		return nil, huma.Error422UnprocessableEntity(err.Error())
 	}
 	return changedOf(c.ChangeSettings(ctx, in.by(ctx), settings))

@@ -21,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/estimate"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -35,6 +36,14 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.WriteHeader(status)
 	// A client that has gone needs no answer.
 	_ = json.NewEncoder(w).Encode(wire.Problem{Title: http.StatusText(status), Status: status, Detail: detail})
+}
+
+// doorOf returns how messages to the caller name options: to a browser as the page does, otherwise as JSON does.
+func doorOf(ctx context.Context) func(option string, value ...string) string {
+	if callerOf(ctx).session != "" {
+		return options.Field
+	}
+	return options.Setting
 }
 
 // problem turns an error into an answer. Errors that the caller can correct have their own
@@ -75,7 +84,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 			fmt.Sprintf("the upload is larger than %d bytes, which is the most this service takes", large.Limit))
 	case errors.As(err, &rows), errors.As(err, new(*campaign.NameError)), errors.As(err, &stop), errors.As(err, &request),
 		errors.As(err, &data), errors.As(err, &file):
-		return huma.Error422UnprocessableEntity(err.Error())
+		return huma.Error422UnprocessableEntity(options.Error(doorOf(ctx), err))
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen),
 		errors.Is(err, campaign.ErrTooFewLabels),
 		errors.As(err, &undo), errors.As(err, &repeated):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -37,7 +38,8 @@ type order struct {
 	Must    []string      `json:"must,omitempty"`
 	Exclude []string      `json:"exclude,omitempty"`
 	campaign.Overrides
-	Attempts int `json:"attempts,omitempty"` // that the end of the process may have interrupted
+	Browser  bool `json:"browser,omitempty"`  // messages name options as the page does
+	Attempts int  `json:"attempts,omitempty"` // that the end of the process may have interrupted
 }
 
 const mostAttempts = 2
@@ -52,8 +54,12 @@ func (o order) asksFor(other order) bool {
 
 // ask returns what an order of this kind asks for.
 func (o *order) ask() campaign.Ask {
-	return campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude,
+	a := campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude,
 		Overrides: o.Overrides}
+	if o.Browser {
+		a.FieldName = options.Field
+	}
+	return a
 }
 
 // putJob records a job.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { limitsOf, limitsSet, limitWords, overrides, shareOf, shareText, typedLimits, wrongLimits } from './batchlimits'
+import { limitsOf, limitsSet, overrides, shareOf, shareText, typedLimits, wrongLimits } from './batchlimits'
 import { measurementName, placeText } from './places'
 import { controlWells, kindOf, platesOf, shapeOf, wellName } from './plate'
 import type { Picked } from './types'
@@ -27,9 +27,6 @@ describe('limits of the batch', () => {
     expect(overrides(settings, { ...typedLimits(settings), replicates: '', same: ['oven'] })).toEqual({ replicates: 0, same: ['oven'] })
     expect(overrides(settings, { ...typedLimits(settings), plate: '4x6' })).toEqual({ plate: '4x6', controls: ['A1'] })
     expect(overrides(settings, { ...typedLimits(settings), plate: '' })).toEqual({ plate: '', controls: [] })
-  })
-  test('have the names of the fields in what the service says', () => {
-    expect(limitWords('min_per_group 4 and per_group 3 cannot both hold')).toBe('“Fewest per group” 4 and “Most per group” 3 cannot both hold')
   })
 })
 

@@ -9,7 +9,7 @@ export interface TypedLimits {
   replicates: string; replicate_share: string; plate: string; controls: string
 }
 
-/** What the fields are called on the page. The service names them as its requests do. */
+/** What the fields are called on the page. The service's messages to a browser name them like this, too. */
 export const limitNames: Record<keyof TypedLimits, string> = {
   same: 'Rows of a run share', runs: 'Runs', group_column: 'Column of groups', per_group: 'Most per group', min_per_group: 'Fewest per group', at_most_groups: 'Most groups',
   replicates: 'Replicates', replicate_share: 'Share of repeats', plate: 'Plate', controls: 'Controls',
@@ -75,9 +75,4 @@ export function overrides(settings: BatchLimits, typed: TypedLimits): Omit<AskRe
 /** How many limits are set. Most groups need not be counted apart from their column. */
 export function limitsSet(t: TypedLimits): number {
   return Object.values(limitsOf(t)).filter(v => Array.isArray(v) ? v.length > 0 : v).length
-}
-
-/** What the service says about limits, with the names of the fields on the page. Names of one word are plain enough. */
-export function limitWords(problem: string): string {
-  return problem.replace(/\b(per_group|min_per_group|at_most_groups|replicate_share|group_column)\b/g, name => `“${limitNames[name as keyof TypedLimits]}”`)
 }

@@ -8,7 +8,7 @@ import { mayCorrect, readLabels } from './labels'
 import { leases, leaseText } from './lease'
 import { modelOf, offers, summary, valuesOf } from './mapmodel'
 import { keyOf } from './places'
-import { isReplicate, ordered, within, withoutPrediction } from './queue'
+import { isReplicate, ordered, within } from './queue'
 import { pathOf, placeOf } from './router'
 import { tokenOf } from './session'
 import { changeText } from './settings'
@@ -60,12 +60,6 @@ describe('the queue', () => {
     const list = [row(1), { ...row(1), replicate: 2 }, row(2)]
     expect(list.map(m => isReplicate(m, list))).toEqual([true, true, false])
     expect(isReplicate({ ...row(3), measured: 1 }, [])).toBe(true)
-  })
-  test('says nothing about the prediction', () => {
-    expect(withoutPrediction('2.5 times the typical distance from labelled row a; unlike a in cut; predicted 10519, between 7866 and 13173 with probability 90 %'))
-      .toBe('2.5 times the typical distance from labelled row a; unlike a in cut')
-    expect(withoutPrediction('predicted 3; y: 4')).toBe('')
-    expect(withoutPrediction('drawn at random')).toBe('drawn at random')
   })
   test('compares a label with its interval', () => {
     expect(within(1, { low: 0, high: 2 })).toBe(true)

@@ -25,8 +25,3 @@ export function within(label: number, p: { low?: number; high?: number }): boole
   if (p.low === undefined || p.high === undefined) return null
   return label >= p.low && label <= p.high
 }
-
-/** Why a row was picked, without what was predicted for it: a prediction must not steer the label. */
-export function withoutPrediction(reason: string): string {
-  return reason.replace(/(^|;\s*)predicted\s[\s\S]*$/, '')
-}

@@ -1,5 +1,5 @@
 import { problemText } from '../api'
-import { limitNames, limitsSet, limitWords, wrongLimits } from '../batchlimits'
+import { limitNames, limitsSet, wrongLimits } from '../batchlimits'
 import type { TypedLimits } from '../batchlimits'
 import { many } from '../format'
 
@@ -41,7 +41,7 @@ export function BatchLimitsFields({ typed, change, columns, groups, error }: {
           {typed.plate.trim() && text('controls', 'Wells, rows or columns that stay free.', 'such as A1, H12, 12')}
         </div>
       </details>
-      {error !== null && error !== undefined && <div class="note bad" role="alert"><p>{limitWords(problemText(error))}</p></div>}
+      {error !== null && error !== undefined && <div class="note bad" role="alert"><p>{problemText(error)}</p></div>}
     </div>
   )
 }

@@ -3,7 +3,6 @@ import { api, sentence } from '../api'
 import { exact, moment, predicted, unitOf } from '../format'
 import { mayCorrect, signOf } from '../labels'
 import { placeText } from '../places'
-import { withoutPrediction } from '../queue'
 import { markOf } from '../reading'
 import type { Campaign, Measurement, Outstanding, RowHistory, Session } from '../types'
 import { useLoad } from '../use'
@@ -71,7 +70,7 @@ function Known({ row, campaign, plates, correct, change }: {
   correct: Measurement[] // of several measurements, those that can be corrected one by one
   change: (m: Measurement) => void
 }) {
-  const why = row.measurements.length > 0 ? row.reason : withoutPrediction(row.reason ?? '')
+  const why = row.reason
   return (
     <>
       <p><span class={`dot ${row.status}`} />{row.status}{row.failures > 0 && `, failed ${row.failures} times`}</p>

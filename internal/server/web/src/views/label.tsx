@@ -19,7 +19,7 @@ import { Values } from '../parts/values'
 import { keyOf, measurementName, placeText } from '../places'
 import { markOf, parseNumber } from '../reading'
 import { pathOf } from '../router'
-import { isReplicate, ordered, predictionsOf, within, withoutPrediction } from '../queue'
+import { isReplicate, ordered, predictionsOf, within } from '../queue'
 import type { Predictions } from '../kinds'
 import { defaultBatch } from '../types'
 import type { AskRequest, Campaign, Job, QueueRow, Session, Waiting } from '../types'
@@ -182,7 +182,7 @@ function Task({ campaign, status, row, several, targets, more, done, skip, given
   const [busy, setBusy] = useState(false)
   const [failing, setFailing] = useState(false)
   const [key] = useState(newKey)
-  const why = withoutPrediction(row.reason)
+  const why = row.reason
   const name = measurementName(row.id, row.replicate, several)
   const place = placeText(row, several)
   const save = async (event: Event) => {
