@@ -105,7 +105,7 @@ func TestLimitsWaitOnlyWhereTheyContradict(t *testing.T) {
 	}
 	var waiting []string
 	for _, w := range told.Waiting {
-		number, _, _ := strings.Cut(w.Why, ";")
+		number, _, _ := strings.Cut(w.Why.String(), ";")
 		waiting = append(waiting, w.ID+" "+number)
 	}
 	if !slices.Equal(waiting, []string{"r001 >100,000", "r002 100,000"}) {

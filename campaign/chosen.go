@@ -2,10 +2,9 @@ package campaign
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 )
 
@@ -17,7 +16,7 @@ type Chosen struct {
 }
 
 // Weights are those of the blend in a few words, the largest first. Those below half a per cent are left out.
-func (c Chosen) Weights() string {
+func (c Chosen) Weights() words.Text {
 	var weighted []learner.Candidate
 	for _, one := range c.Candidates {
 		if one.Weight >= 0.005 {
@@ -25,11 +24,11 @@ func (c Chosen) Weights() string {
 		}
 	}
 	slices.SortStableFunc(weighted, func(a, b learner.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
-	var texts []string
+	var texts []words.Text
 	for _, one := range weighted {
-		texts = append(texts, fmt.Sprintf("%.2f %s", one.Weight, one.Name))
+		texts = append(texts, words.Textf("%.2f %s", one.Weight, one.Name))
 	}
-	return strings.Join(texts, ", ")
+	return words.Joined(texts, ", ")
 }
 
 // chosenBy returns what a model chose for each target; nil for a network alone.

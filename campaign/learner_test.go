@@ -140,7 +140,7 @@ func TestLearners(t *testing.T) {
 				}
 				found := standing.Targets[0]
 				if standing.Learner != kind || found.Curve == nil || len(found.Learners) != 2 || found.Learners[1].Labels != 36 ||
-					found.Learners[1].Ask != last.Ask || found.Learners[1].Weights() == "" {
+					found.Learners[1].Ask != last.Ask || found.Learners[1].Weights().String() == "" {
 					t.Errorf("the standing is %+v", found)
 				}
 				if found.HeldOut != 2+16 { // all random rows were held out of some fold
@@ -270,7 +270,7 @@ func TestChangeOfLearner(t *testing.T) {
 	}
 	var texts []string
 	for _, f := range standing.Targets[0].Learners {
-		texts = append(texts, f.Weights())
+		texts = append(texts, f.Weights().String())
 	}
 	if len(texts) != 4 || texts[0] != "1.00 gp" || texts[1] != "1.00 network" || texts[3] != "1.00 gp" {
 		t.Errorf("the learners were %q", texts)

@@ -84,7 +84,7 @@ func TestLabelsThatSpreadOverMagnitudes(t *testing.T) {
 				waited, told = waited+len(tell(t, c, list...).Waiting), told+10
 			}
 			slip := tell(t, c, "r255", 1e9).Waiting
-			if len(slip) != 1 || !strings.Contains(slip[0].Why, " on a logarithmic scale") {
+			if len(slip) != 1 || !strings.Contains(slip[0].Why.String(), " on a logarithmic scale") {
 				t.Errorf("%s: 1e9 waits: %+v", name, slip)
 			}
 		}

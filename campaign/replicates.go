@@ -258,14 +258,14 @@ func replicateOf(text string) (id string, number int, ok bool) {
 // fewestRepeated is how many rows must have been measured twice or more for a noise that means something.
 const fewestRepeated = 5
 
-// String says what the noise is; it is empty if no row was measured twice.
-func (n Noise) String() string {
+// Text says what the noise is; it is empty if no row was measured twice.
+func (n Noise) Text() words.Text {
 	switch {
 	case n.Rows == 0:
-		return ""
+		return words.Text{}
 	case n.Rows < fewestRepeated:
-		return fmt.Sprintf("too few rows to tell were measured twice or more: %d of at least %d", n.Rows, fewestRepeated)
+		return words.Textf("too few rows to tell were measured twice or more: %d of at least %d", n.Rows, fewestRepeated)
 	}
-	return fmt.Sprintf("labels of the same row differ by a standard deviation of %s: %s measured twice or more",
-		words.Number(float64(n.Deviation)), words.Count(n.Rows, "row", "rows"))
+	return words.Textf("labels of the same row differ by a standard deviation of %s: %v measured twice or more",
+		words.Num(words.Number(float64(n.Deviation))), words.Counted(n.Rows, "row", "rows"))
 }

@@ -79,17 +79,17 @@ func (s *State) despite(waiting []Waiting, without estimate.Advice, rule estimat
 		return without, err
 	}
 	advice := estimate.Advice{Verdict: estimate.TooEarly,
-		Because: fmt.Sprintf("%s for a second look: without them the advice would be %q, with them %q; together they decide",
-			words.Count(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
+		Because: words.Textf("%v for a second look: without them the advice would be %q, with them %q; together they decide",
+			words.Counted(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
 	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
 		one, err := s.withWaiting(w).standing(rule, 0)
 		if err != nil {
 			return advice, err
 		}
 		if one.Advice.Verdict != without.Verdict {
-			advice.Because = fmt.Sprintf(
+			advice.Because = words.Textf(
 				"the label of %s, %s, waits for a second look and decides: without it the advice would be %q, with it %q", w.ID,
-				words.Grouped(float64(w.Value)), without.Verdict, one.Advice.Verdict)
+				words.Num(words.Grouped(float64(w.Value))), without.Verdict, one.Advice.Verdict)
 			break
 		}
 	}

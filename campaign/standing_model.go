@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -17,13 +16,13 @@ type ModelStanding struct {
 }
 
 // Note says that the model is not that of the present labels; it is empty if it is, apart from labels that came since.
-func (m *ModelStanding) Note() string {
+func (m *ModelStanding) Note() words.Text {
 	if m == nil || m.Changed == 0 {
-		return ""
+		return words.Text{}
 	}
-	return fmt.Sprintf("estimates are of the model of ask %d with %s; %s since; the next ask fits a new one", m.Ask,
-		words.Count(m.Trained, "label", "labels"),
-		words.Count(m.Changed, "of them has changed", "of them have changed"))
+	return words.Textf("estimates are of the model of ask %d with %v; %v since; the next ask fits a new one", m.Ask,
+		words.Counted(m.Trained, "label", "labels"),
+		words.Counted(m.Changed, "of them has changed", "of them have changed"))
 }
 
 // modelStanding compares the labels with those at the last ask that had a model.

@@ -102,7 +102,7 @@ func TestStandingDespiteWaiting(t *testing.T) {
 		t.Errorf("the label that waits changes nothing: %v", a)
 	}
 	if a := standing(t, c, "rmse<4").Advice; a.Verdict != estimate.TooEarly ||
-		!strings.Contains(a.Because, "the label of "+wrong) || !strings.Contains(a.Because,
+		!strings.Contains(a.Because.String(), "the label of "+wrong) || !strings.Contains(a.Because.String(),
 		`without it the advice would be "stop"`) {
 		t.Errorf("the label that waits decides: %v", a)
 	}

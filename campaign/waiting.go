@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/plausible"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // A number that is far from what was expected when it was told waits for a second look: it is in the log, but nothing
@@ -30,7 +31,7 @@ type Waiting struct {
 	Since  time.Time       `json:"since" doc:"when it was told"`
 	Person string          `json:"person,omitempty" doc:"who told it"`
 	Doubt  plausible.Doubt `json:"doubt" doc:"why it waits"`
-	Why    string          `json:"why" doc:"the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?"`
+	Why    words.Text      `json:"why" doc:"the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?"`
 
 	Replicate int `json:"replicate,omitempty" doc:"which measurement of the row it is; absent where the label did not say"`
 }

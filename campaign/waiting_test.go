@@ -326,7 +326,7 @@ func TestStandingNamesItsModel(t *testing.T) {
 		t.Helper()
 		m := standing(t, c, "").Model
 		if m == nil || m.Ask != batch.Ask || m.Trained != batch.Trained || m.Changed != changed ||
-			(m.Note() == "") != (changed == 0) {
+			(m.Note().String() == "") != (changed == 0) {
 			t.Errorf("%s: %+v: %s", what, m, m.Note())
 		}
 	}

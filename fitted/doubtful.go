@@ -26,7 +26,7 @@ type DoubtfulLabel struct {
 
 // String names the row and says why its label is doubtful.
 func (d DoubtfulLabel) String() string {
-	text := d.ID + ": " + d.Words(float64(d.Value), d.Side)
+	text := d.ID + ": " + d.Words(float64(d.Value), d.Side).String()
 	if d.Target != "" {
 		text = d.Target + " of " + text
 	}

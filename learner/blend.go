@@ -83,7 +83,7 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 		}
 	}
 	if len(in) == 0 {
-		return nil, fmt.Errorf("no learner could learn from %s labels: %s", words.Whole(len(known)), b.reasons())
+		return nil, fmt.Errorf("no learner could learn from %s labels: %s", words.Whole(len(known)), reasons(b.candidates))
 	}
 	weights := t.weigh(in, crossed, known, labels)
 	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed,
@@ -338,9 +338,9 @@ func (b *blend) predict(ctx context.Context, rows Rows, deviations bool) (means,
 }
 
 // reasons lists why candidates were left out.
-func (b *blend) reasons() string {
+func reasons(candidates []Candidate) string {
 	var list []string
-	for _, c := range b.candidates {
+	for _, c := range candidates {
 		if c.Left != "" {
 			list = append(list, c.Name+": "+c.Left)
 		}
@@ -348,10 +348,13 @@ func (b *blend) reasons() string {
 	return strings.Join(list, "; ")
 }
 
-// String says what was chosen and why: the weights, and the errors of the candidates out of fold.
-func (b *blend) String() string {
-	var weights, errors []string
-	order := slices.Clone(b.candidates)
+func (b *blend) String() string { return ChoiceText(b.candidates, b.rmse).String() }
+
+// ChoiceText says in a line what a blend of candidates is and why: the weights, and the errors of the candidates out of
+// fold, with that of the blend.
+func ChoiceText(candidates []Candidate, rmse float64) words.Text {
+	var weights, errors []words.Text
+	order := slices.Clone(candidates)
 	slices.SortStableFunc(order, func(x, y Candidate) int {
 		switch {
 		case x.Weight > y.Weight:
@@ -363,20 +366,20 @@ func (b *blend) String() string {
 	})
 	for _, c := range order {
 		if c.Weight > 0 {
-			weights = append(weights, fmt.Sprintf("%.2f %s", c.Weight, c.Name))
+			weights = append(weights, words.Textf("%.2f %s", c.Weight, c.Name))
 		}
 		if c.Left == "" {
-			errors = append(errors, c.Name+" "+words.Number(c.Error))
+			errors = append(errors, words.Textf("%s %s", c.Name, words.Num(words.Number(c.Error))))
 		}
 	}
-	text := fmt.Sprintf("%s (RMSE out of fold: %s", strings.Join(weights, ", "), strings.Join(errors, ", "))
+	text := words.Textf("%v (RMSE out of fold: %v", words.Joined(weights, ", "), words.Joined(errors, ", "))
 	if len(weights) > 1 {
-		text += ", blend " + words.Number(b.rmse)
+		text = words.Textf("%v, blend %s", text, words.Num(words.Number(rmse)))
 	}
-	if why := b.reasons(); why != "" {
-		text += "; left out: " + why
+	if why := reasons(candidates); why != "" {
+		text = words.Textf("%v; left out: %s", text, why)
 	}
-	return text + ")"
+	return words.Textf("%v)", text)
 }
 
 // labelsOf returns labels, row by row, as a matrix.

@@ -101,9 +101,9 @@ type Report struct {
 	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units
 	Findings []Finding `json:"findings"`
 
-	// Learner says which candidates a blend chose in the last pass, and why (learner.Model.Choice), and Candidates the
+	// Learner says which candidates a blend chose in the last pass, and why (learner.ChoiceText), and Candidates the
 	// same as numbers. Notes are what went wrong with its networks. All are empty for a network alone.
-	Learner    string              `json:"learner,omitempty"`
+	Learner    words.Text          `json:"learner,omitzero"`
 	Candidates []learner.Candidate `json:"candidates,omitempty"`
 	Notes      []string            `json:"notes,omitempty"`
 
@@ -127,30 +127,33 @@ const ShownP = 0.1
 // Answer says how many labels look wrong: those whose p-value is at most the given one. It also counts labels that lie
 // far outside of their intervals, and names pairs of these that look swapped. The function name returns what a row of
 // the sample is called.
-func (r *Report) Answer(level float64, name func(row int) string) string {
+func (r *Report) Answer(level float64, name func(row int) string) words.Text {
 	n := len(r.Suspects(level))
-	return r.wrong(n, level) + r.swappedPairs(n, name)
+	return words.Joined(append([]words.Text{r.wrong(n, level)}, r.swappedPairs(n, name)...), " ")
 }
 
-func (r *Report) wrong(n int, level float64) string {
-	far, of := r.doubtful(n)-n, words.Whole(r.Labels)
+func (r *Report) wrong(n int, level float64) words.Text {
+	far, of := r.doubtful(n)-n, words.Num(words.Whole(r.Labels))
 	switch worst := r.Findings[0].P; {
 	case n == 0 && far > 0 && r.Labels >= enoughLabels:
-		return fmt.Sprintf("No label of %s looks wrong; %s far outside, as a few right ones of so many may.",
-			of, words.Count(far, "lies", "lie"))
+		return words.Textf("No label of %s looks wrong; %v far outside, as a few right ones of so many may.",
+			of, words.Counted(far, "lies", "lie"))
+	case n == 0 && far == 1:
+		return words.Textf("1 label of %s lies far outside; too few labels to be sure.", of)
 	case n == 0 && far > 0:
-		return words.Count(far, "label of "+of+" lies", "labels of "+of+" lie") + " far outside; too few labels to be sure."
+		return words.Textf("%s labels of %s lie far outside; too few labels to be sure.", words.Num(words.Whole(far)), of)
 	case n == 0 && worst <= ShownP:
-		return fmt.Sprintf("No label of %s looks wrong; the worst has a p-value of %.2g.", of, worst)
+		return words.Textf("No label of %s looks wrong; the worst has a p-value of %.2g.", of, worst)
 	case n == 0:
-		return fmt.Sprintf("No label of %s looks wrong.", of)
+		return words.Textf("No label of %s looks wrong.", of)
 	}
-	text := fmt.Sprintf("%s labels of %s look wrong, with p-values of at most %v.", words.Whole(n), of, level)
+	text := words.Textf("%s labels of %s look wrong, with p-values of at most %v.", words.Num(words.Whole(n)), of, level)
 	if n == 1 {
-		text = fmt.Sprintf("1 label of %s looks wrong, with a p-value of at most %v.", of, level)
+		text = words.Textf("1 label of %s looks wrong, with a p-value of at most %v.", of, level)
 	}
 	if far > 0 && r.Labels < enoughLabels {
-		text += " " + words.Count(far, "more lies", "more lie") + " far outside; too few labels to be sure."
+		text = words.Textf("%v %v far outside; too few labels to be sure.", text,
+			words.Counted(far, "more lies", "more lie"))
 	}
 	return text
 }
@@ -168,16 +171,16 @@ func (r *Report) doubtful(wrong int) int {
 }
 
 // swappedPairs names pairs of labels in doubt that would each lie in the interval of the other.
-func (r *Report) swappedPairs(wrong int, name func(row int) string) (text string) {
+func (r *Report) swappedPairs(wrong int, name func(row int) string) (texts []words.Text) {
 	list := r.Findings[:r.doubtful(wrong)]
 	for k, f := range list {
 		for _, g := range list[:k] {
 			if f.holds(g.Label) && g.holds(f.Label) {
-				text += fmt.Sprintf(" The labels of %s and %s look swapped.", name(g.Row), name(f.Row))
+				texts = append(texts, words.Textf("The labels of %s and %s look swapped.", name(g.Row), name(f.Row)))
 			}
 		}
 	}
-	return text
+	return texts
 }
 
 func (f *Finding) holds(label float64) bool { return f.Low <= label && label <= f.High }
@@ -379,7 +382,8 @@ func (a *auditor) report(target int, means, deviations []float64) *Report {
 	r := &Report{LeftOut: a.left, TrainingNote: a.note}
 	if a.chosen != nil {
 		m := a.chosen[target]
-		r.Learner, r.Candidates, r.Notes = m.Choice(), m.Candidates(), m.Notes()
+		r.Candidates, r.Notes = m.Candidates(), m.Notes()
+		r.Learner = learner.ChoiceText(r.Candidates, m.Provenance().ValidRMSE[0])
 	}
 	var scores []float64
 	squares := 0.0

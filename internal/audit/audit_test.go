@@ -180,7 +180,7 @@ func TestAnswerFollowsTheList(t *testing.T) {
 			a.sample.Y = append(a.sample.Y, means[row]+off)
 		}
 
-		if got := a.report(0, means, deviations).Answer(0.05, name); !strings.HasPrefix(got, want) {
+		if got := a.report(0, means, deviations).Answer(0.05, name).String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

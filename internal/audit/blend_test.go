@@ -54,7 +54,7 @@ func TestBlends(t *testing.T) {
 		if n := len(reports[0].Suspects(0.01)); n > 0 {
 			t.Errorf("%s: %d labels of the first target are suspect", kind, n)
 		}
-		if r := reports[0]; !strings.Contains(r.Learner, "RMSE out of fold") || len(r.Candidates) == 0 ||
+		if r := reports[0]; !strings.Contains(r.Learner.String(), "RMSE out of fold") || len(r.Candidates) == 0 ||
 			r.Candidates[0].Error <= 0 {
 			t.Errorf("%s: %q, %+v", kind, r.Learner, r.Candidates)
 		}

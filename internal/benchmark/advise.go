@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -78,8 +79,8 @@ type Advice struct {
 
 // Chosen is the model that suits the labels of a target.
 type Chosen struct {
-	Target     string // its name; empty if there is one without a name
-	Learner    string // what was chosen, and why (learner.Model.Choice)
+	Target     string     // its name; empty if there is one without a name
+	Learner    words.Text // what was chosen, and why (learner.ChoiceText)
 	Candidates []learner.Candidate
 	Notes      []string // what went wrong without ending the fit
 }
@@ -222,7 +223,7 @@ func (r *replay) tooFewRows() *Advice {
 	n := r.data.X.Rows
 	a := &Advice{
 		Chosen: r.chosen,
-		Judgement: Judgement{Because: fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows),
+		Judgement: Judgement{Because: words.Textf("%d rows have a label, and a replay needs at least %d", n, minRows),
 			More: minRows - n, NoReplay: true},
 		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
 		Method:    r.usual(), Batch: (n + 3) / 4, BatchBy: "a quarter of the labelled rows",
@@ -300,12 +301,12 @@ func (a *Advice) recommend(usual string) {
 }
 
 // Answer says in a sentence, without its full stop, what to do and why.
-func (a *Advice) Answer() string {
+func (a *Advice) Answer() words.Text {
 	do := "let nextbatch choose the next rows (method " + a.Method + ")"
 	if a.Method == randomSpec {
 		do = "draw the next rows at random"
 	}
-	return do + ": " + a.Judgement.because()
+	return words.Textf("%s: %v", do, a.Judgement.because())
 }
 
 // lastVariation compares the errors of random selection after its last round, in

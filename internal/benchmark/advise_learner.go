@@ -32,7 +32,8 @@ func (r *replay) choose(ctx context.Context) error {
 	r.blend = learner.Options{NetworkFolds: replayedFolds, Only: []string{}}
 	for k := range m.Targets() {
 		one := m.Target(k)
-		c := Chosen{Learner: one.Choice(), Candidates: one.Candidates(), Notes: one.Notes()}
+		c := Chosen{Candidates: one.Candidates(), Notes: one.Notes()}
+		c.Learner = learner.ChoiceText(c.Candidates, one.Provenance().ValidRMSE[0])
 		if names := r.data.TargetNames(); names != nil {
 			c.Target = names[k]
 		}

@@ -45,7 +45,7 @@ func TestAdvise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Because == "" || a.Method == "" || len(a.Comparison.Methods) != 1 || a.Comparison.Splits != 3 ||
+	if a.Because.String() == "" || a.Method == "" || len(a.Comparison.Methods) != 1 || a.Comparison.Splits != 3 ||
 		!(a.Variation.Ratio > 1) || a.Variation.Labels != 140 {
 		t.Errorf("%+v", a)
 	}
@@ -72,7 +72,7 @@ func TestAdviseFewRows(t *testing.T) {
 		if err != nil || a.Verdict != Unclear || a.Comparison != nil || a.More != 100-n || a.Batch != batch {
 			t.Errorf("%d rows: %+v, %v", n, a, err)
 		}
-		if want := fmt.Sprintf("%d rows have a label", n); !strings.Contains(a.Because, want) {
+		if want := fmt.Sprintf("%d rows have a label", n); !strings.Contains(a.Because.String(), want) {
 			t.Errorf("%q is not in %q", want, a.Because)
 		}
 	}
@@ -158,7 +158,7 @@ func TestAdviseBlends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(a.Chosen) != 1 || !strings.Contains(a.Chosen[0].Learner, "RMSE out of fold") ||
+		if len(a.Chosen) != 1 || !strings.Contains(a.Chosen[0].Learner.String(), "RMSE out of fold") ||
 			len(a.Chosen[0].Candidates) == 0 || chosen < 6 || rounds != 3*2*3 {
 			t.Errorf("%s: %+v after %d fits and %d rounds", kind, a.Chosen, chosen, rounds)
 		}

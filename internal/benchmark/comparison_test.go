@@ -53,7 +53,7 @@ func TestCompare(t *testing.T) {
 	if !math.IsNaN(maxdist.Labels.Value) {
 		t.Errorf("a worse method reaches the error of random with %v labels", maxdist.Labels)
 	}
-	if got := c.LabelsText(maxdist); got != "more than 800 labels, beyond the range of the replay" {
+	if got := c.LabelsText(maxdist).String(); got != "more than 800 labels, beyond the range of the replay" {
 		t.Error(got)
 	}
 }

@@ -3,9 +3,9 @@ package benchmark
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/stats"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Intervals of paired differences over repeated random splits.
@@ -66,42 +66,53 @@ func eachOf(confidence float64, intervals int) float64 {
 // ReductionText words a reduction of log error as a change of the error, such as
 // "12 % lower (90 % interval 5 to 19 %)". What exceeds a factor of ten is not spelled
 // out.
-func ReductionText(reduction Interval, confidence float64) string {
-	low, high := changeText(reduction.Low), changeText(reduction.High)
+func ReductionText(reduction Interval, confidence float64) words.Text {
+	low, high := changeOf(reduction.Low), changeOf(reduction.High)
 	if reduction.High < 0 {
 		low, high = high, low // the smaller change first
 	}
-	for _, side := range []string{" % lower", " % higher"} {
-		a, sameLow := strings.CutSuffix(low, side)
-		b, sameHigh := strings.CutSuffix(high, side)
-		if sameLow && sameHigh {
-			low, high = a, b+" %"
-		}
+	from, to := low.Text(), high.Text()
+	if low.side != "" && low.side == high.side {
+		from, to = words.Textf("%s", low.share), words.Textf("%s %%", high.share)
 	}
-	return fmt.Sprintf("%s (%.0f %% interval %s to %s)", changeText(reduction.Value), 100*confidence, low, high)
+	return words.Textf("%v (%.0f %% interval %v to %v)", changeOf(reduction.Value), 100*confidence, from, to)
 }
 
-// changeText words one reduction of log error. It compares ratios, which are positive
+// change is a change of the error: the percentage by which it is higher or lower, or a text.
+type change struct {
+	share words.Num
+	side  string // empty for a text
+	other words.Text
+}
+
+func (c change) Text() words.Text {
+	if c.side == "" {
+		return c.other
+	}
+	return words.Textf("%s %% %s", c.share, c.side)
+}
+
+// changeOf words one reduction of log error. It compares ratios, which are positive
 // and may overflow to infinity.
-func changeText(reduction float64) string {
+func changeOf(reduction float64) change {
 	switch ratio := math.Exp(-reduction); {
 	case ratio > 10:
-		return "over 10 times as high"
+		return change{other: words.Textf("over 10 times as high")}
 	case ratio > 2:
-		return fmt.Sprintf("%.1f times as high", ratio)
+		return change{other: words.Textf("%.1f times as high", ratio)}
 	case ratio >= 1:
-		return percentText(ratio-1) + " higher"
+		return change{share: percentage(ratio - 1), side: "higher"}
 	case ratio < 0.01:
-		return "over 99 % lower"
+		return change{share: "over 99", side: "lower"}
 	default:
-		return percentText(1-ratio) + " lower"
+		return change{share: percentage(1 - ratio), side: "lower"}
 	}
 }
 
-// percentText shows small shares with one digit after the point.
-func percentText(share float64) string {
+// percentage writes a share as a percentage, a small one with a digit after the point.
+func percentage(share float64) words.Num {
 	if share < 0.0095 {
-		return fmt.Sprintf("%.1f %%", 100*share)
+		return words.Num(fmt.Sprintf("%.1f", 100*share))
 	}
-	return fmt.Sprintf("%.0f %%", 100*share)
+	return words.Num(fmt.Sprintf("%.0f", 100*share))
 }

@@ -35,8 +35,8 @@ func (v Verdict) String() string {
 // Judgement is a verdict and what led to it.
 type Judgement struct {
 	Verdict Verdict
-	Spec    string // the method that beats random; empty for the other verdicts
-	Because string // the reason, in a sentence
+	Spec    string     // the method that beats random; empty for the other verdicts
+	Because words.Text // the reason, in a sentence
 
 	// More is how many more labels would probably settle it, for Unclear; see moreLabels.
 	// Repeats is the number of splits that would, without another label; 0 means that
@@ -48,23 +48,24 @@ type Judgement struct {
 }
 
 // because is the verdict as a clause about the method to use.
-func (j Judgement) because() string {
+func (j Judgement) because() words.Text {
 	switch j.Verdict {
 	case Beats:
-		return "it beats random selection"
+		return words.Textf("it beats random selection")
 	case NoGain:
-		return "no method is shown to beat that"
+		return words.Textf("no method is shown to beat that")
 	case RandomBetter:
-		return "that beats every method that was tried"
+		return words.Textf("that beats every method that was tried")
 	}
 	const open = "there are not enough labels to tell whether it beats random selection"
+	more := words.Num(words.Whole(j.More))
 	if j.NoReplay {
-		return fmt.Sprintf("%s; trying it takes at least %s more, and telling may take many more", open, words.Whole(j.More))
+		return words.Textf(open+"; trying it takes at least %s more, and telling may take many more", more)
 	}
 	if j.More == 0 {
-		return fmt.Sprintf("%s, and %d times as many might not be enough", open, mostTimes)
+		return words.Textf(open+", and %d times as many might not be enough", mostTimes)
 	}
-	return fmt.Sprintf("%s; about %s more would tell", open, words.Whole(j.More))
+	return words.Textf(open+"; about %s more would tell", more)
 }
 
 // worthwhile is the reduction of log error that is worth a change of method: an error
@@ -101,65 +102,66 @@ func (c *Comparison) unclear(labelled int, likeliest Gain) Judgement {
 	for _, g := range c.Methods {
 		reductions = append(reductions, g.Reduction)
 	}
-	j := Judgement{Because: c.errorText(likeliest) + ", which leaves the question open"}
+	j := Judgement{Because: words.Textf("%v, which leaves the question open", c.errorText(likeliest))}
 	each := eachOf(c.Confidence, len(reductions))
 	j.More = moreLabels(reductions, labelled, student(each, c.Splits))
 	if j.Repeats = c.moreRepeats(reductions, each); j.Repeats > 0 {
-		j.Because += fmt.Sprintf("; with the same labels, %d repeats instead of %d might settle it", j.Repeats, c.Splits)
+		j.Because = words.Textf("%v; with the same labels, %d repeats instead of %d might settle it", j.Because, j.Repeats,
+			c.Splits)
 	}
 	return j
 }
 
 // errorText describes how the errors of a method compare, and on which rows.
-func (c *Comparison) errorText(g Gain) string {
+func (c *Comparison) errorText(g Gain) words.Text {
 	rounds := len(c.Labels) - 1
 	over := fmt.Sprintf("the mean over %d rounds, with %d to %d labels", rounds, c.Labels[1], c.Labels[rounds])
 	if rounds == 1 {
 		over = fmt.Sprintf("with %d labels", c.Labels[1])
 	}
-	return fmt.Sprintf("compared with random, the error of %s is %s, %s", g.Spec,
+	return words.Textf("compared with random, the error of %s is %v, %s", g.Spec,
 		ReductionText(g.Reduction, c.Confidence), over)
 }
 
-func (c *Comparison) beatsBecause(best Gain) string {
+func (c *Comparison) beatsBecause(best Gain) words.Text {
 	text := c.errorText(best)
 	if !math.IsNaN(best.Labels.Value) {
-		text += "; it reaches the final error of random with " + c.LabelsText(best)
+		text = words.Textf("%v; it reaches the final error of random with %v", text, c.LabelsText(best))
 	}
 	return text
 }
 
-func (c *Comparison) noGainBecause(highest Gain) string {
-	text := fmt.Sprintf("%s; a gain of %s or more is ruled out for every method", c.errorText(highest),
-		percentText(-math.Expm1(-worthwhile)))
+func (c *Comparison) noGainBecause(highest Gain) words.Text {
+	text := words.Textf("%v; a gain of %s %% or more is ruled out for every method", c.errorText(highest),
+		percentage(-math.Expm1(-worthwhile)))
 	if c.Fall.High < worthwhile {
-		text += "; nor do more labels help much: " + c.FallText()
+		text = words.Textf("%v; nor do more labels help much: %v", text, c.FallText())
 	}
 	return text
 }
 
 // FallText describes how much more labels lower the error of random selection.
-func (c *Comparison) FallText() string {
+func (c *Comparison) FallText() words.Text {
 	last := len(c.Labels) - 1
-	return fmt.Sprintf("with %d labels the error of random is %s, compared with %d labels", c.Labels[last],
+	return words.Textf("with %d labels the error of random is %v, compared with %d labels", c.Labels[last],
 		ReductionText(c.Fall, c.Confidence), c.Labels[0])
 }
 
 // LabelsText describes with how many labels a method reaches the final error of random, as far
 // as the learning curves go.
-func (c *Comparison) LabelsText(g Gain) string {
+func (c *Comparison) LabelsText(g Gain) words.Text {
 	last := c.Labels[len(c.Labels)-1]
 	low, high := g.Labels.Low, g.Labels.High
 	switch {
 	case c.Fall.Value <= 0:
-		return "the error of random does not fall"
+		return words.Textf("the error of random does not fall")
 	case math.IsNaN(g.Labels.Value):
-		return fmt.Sprintf("more than %d labels, beyond the range of the replay", last)
+		return words.Textf("more than %d labels, beyond the range of the replay", last)
 	case math.IsNaN(high):
-		return fmt.Sprintf("%.0f of %d labels (%.0f %% interval from %.0f to beyond the range of the replay)", g.Labels.Value,
+		return words.Textf("%.0f of %d labels (%.0f %% interval from %.0f to beyond the range of the replay)", g.Labels.Value,
 			last, 100*c.Confidence, low)
 	}
-	return fmt.Sprintf("%.0f of %d labels (%.0f %% interval %.0f to %.0f)", g.Labels.Value, last,
+	return words.Textf("%.0f of %d labels (%.0f %% interval %.0f to %.0f)", g.Labels.Value, last,
 		100*c.Confidence, low, high)
 }
 

@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 			comparison.Methods = append(comparison.Methods, Gain{"method " + string(rune('0'+i)), r, Interval{nan, nan, nan}})
 		}
 		j := comparison.Judge(2000)
-		if j.Verdict != c.want || j.because() != c.answer || !strings.Contains(j.Because,
+		if j.Verdict != c.want || j.because().String() != c.answer || !strings.Contains(j.Because.String(),
 			"the mean over 2 rounds, with 200 to 300 labels") {
 			t.Errorf("%v: %s: %s (%s)", c.reductions, j.because(), j.Because, j.Verdict)
 		}

@@ -34,9 +34,12 @@ type RMSEEstimate struct {
 	Coverage float64 `json:"coverage"`
 }
 
-func (e RMSEEstimate) String() string {
+func (e RMSEEstimate) String() string { return e.Text().String() }
+
+// Text is the estimate with its interval.
+func (e RMSEEstimate) Text() words.Text {
 	value, low, high := words.Interval(e.RMSE, e.Low, e.High)
-	return fmt.Sprintf("%s (%.0f %% interval %s to %s)", value, 100*e.Coverage, low, high)
+	return words.Textf("%s (%.0f %% interval %s to %s)", words.Num(value), 100*e.Coverage, words.Num(low), words.Num(high))
 }
 
 // LeastErrors is how many errors an RMSEEstimate needs.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Intervals whose length follows the predicted deviation. Rows i = 1 … n were
@@ -90,22 +92,25 @@ func (i Intervals) basis(folds string) string {
 }
 
 // String describes which intervals are in use, and why.
-func (i Intervals) String() string {
+func (i Intervals) String() string { return i.Text().String() }
+
+// Text is String as a text.
+func (i Intervals) Text() words.Text {
 	basis, change := i.basis(fmt.Sprintf(" in %d folds", i.Folds)), 100*(i.AdaptiveScore/i.ConstantScore-1)
 	if i.Folds == 0 && i.Rows > 0 {
 		basis += " (not cross-fitted)"
 	}
 	switch {
 	case i.Rows == 0:
-		return basis
+		return words.Textf("%s", basis)
 	case i.ConstantScore == 0:
-		return basis + ": too few to compare with adaptive ones"
+		return words.Textf("%s: too few to compare with adaptive ones", basis)
 	case i.Adaptive():
-		return basis + fmt.Sprintf(": their interval score is %.1f %% better than with constant width", -change)
+		return words.Textf("%s: their interval score is %.1f %% better than with constant width", basis, -change)
 	case change < 0:
-		return basis + fmt.Sprintf(": adaptive ones score %.1f %% better, which is less than one standard error", -change)
+		return words.Textf("%s: adaptive ones score %.1f %% better, which is less than one standard error", basis, -change)
 	}
-	return basis + fmt.Sprintf(": adaptive ones score %.1f %% worse", change)
+	return words.Textf("%s: adaptive ones score %.1f %% worse", basis, change)
 }
 
 // Outcome is a prediction for a held-out row.

@@ -113,16 +113,19 @@ func (i *Interval) UnmarshalJSON(text []byte) error {
 }
 
 // String describes the interval, such as "0.62 (0.55 to 0.71)".
-func (i Interval) String() string {
-	if !i.bounded() {
-		if math.IsInf(i.Value, 1) {
-			return fmt.Sprintf("unknown (at least %s)", words.Number(i.Low))
-		}
-		return fmt.Sprintf("%s (at least %s, no upper limit)", words.Number(i.Value), words.Number(i.Low))
-	}
-	if math.IsInf(i.Value, 1) {
+func (i Interval) String() string { return i.Text().String() }
+
+// Text is the interval as people write it.
+func (i Interval) Text() words.Text {
+	value, least := words.Num(words.Number(i.Value)), words.Num(words.Number(i.Low))
+	switch {
+	case !i.bounded() && math.IsInf(i.Value, 1):
+		return words.Textf("unknown (at least %s)", least)
+	case !i.bounded():
+		return words.Textf("%s (at least %s, no upper limit)", value, least)
+	case math.IsInf(i.Value, 1):
 		low, high := words.Range(i.Low, i.High)
-		return low + " to " + high
+		return words.Textf("%s to %s", words.Num(low), words.Num(high))
 	}
 	return words.Estimate(i.Value, i.Low, i.High)
 }

@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -82,23 +81,26 @@ func (c *Curve) forecastOf(m Metric, wanted float64, labels Interval, costPerLab
 }
 
 // String describes the forecast.
-func (f Forecast) String() string {
-	number := func(v float64) string {
+func (f Forecast) String() string { return f.Text().String() }
+
+// Text is the forecast in a clause.
+func (f Forecast) Text() words.Text {
+	number := func(v float64) words.Num {
 		digits := math.Pow(10, max(0, math.Floor(math.Log10(max(v, 1)))-2)) // three count
-		return words.Grouped(math.Round(v/digits) * digits)
+		return words.Num(words.Grouped(math.Round(v/digits) * digits))
 	}
-	goal := "below " + words.Grouped(f.Wanted)
+	goal, rows := words.Textf("below %s", words.Num(words.Grouped(f.Wanted))), words.Num(words.Whole(f.Rows))
 	switch {
 	case f.More.High == 0:
-		return "it is " + goal
+		return words.Textf("it is %v", goal)
 	case math.IsInf(f.Labels.Low, 1):
-		return fmt.Sprintf("%s takes more labels than the table has rows, %s", goal, words.Whole(f.Rows))
+		return words.Textf("%v takes more labels than the table has rows, %s", goal, rows)
 	case !f.Labels.bounded():
-		return fmt.Sprintf("%s takes at least %s labels, perhaps more than the table has rows, %s", goal,
-			number(f.Labels.Low), words.Whole(f.Rows))
+		return words.Textf("%v takes at least %s labels, perhaps more than the table has rows, %s", goal,
+			number(f.Labels.Low), rows)
 	case math.IsInf(f.Labels.Value, 1):
-		return fmt.Sprintf("%s takes %s to %s labels", goal, number(f.Labels.Low), number(f.Labels.High))
+		return words.Textf("%v takes %s to %s labels", goal, number(f.Labels.Low), number(f.Labels.High))
 	}
-	return fmt.Sprintf("%s takes about %s labels (%s to %s)", goal, number(f.Labels.Value),
+	return words.Textf("%v takes about %s labels (%s to %s)", goal, number(f.Labels.Value),
 		number(f.Labels.Low), number(f.Labels.High))
 }

@@ -54,19 +54,22 @@ const widestGain = 10
 func (g Gain) Clear() bool { return g.Factor.bounded() && g.Factor.High <= widestGain*g.Factor.Low }
 
 // String describes the gain.
-func (g Gain) String() string {
+func (g Gain) String() string { return g.Text().String() }
+
+// Text is the gain in a clause.
+func (g Gain) Text() words.Text {
 	switch {
 	case !g.Clear() && g.Factor.Low > 1:
-		return fmt.Sprintf("the same error would have taken at least %s times as many random labels; %d random rows are too few to tell how many more", words.Brief(g.Factor.Low), g.Rows)
+		return words.Textf("the same error would have taken at least %s times as many random labels; %d random rows are too few to tell how many more", words.Num(words.Brief(g.Factor.Low)), g.Rows)
 	case !g.Clear():
-		return fmt.Sprintf("%d random rows are too few to tell how many random labels the same error would have taken",
+		return words.Textf("%d random rows are too few to tell how many random labels the same error would have taken",
 			g.Rows)
 	case g.Factor.Low > 1:
-		return fmt.Sprintf("the same error would have taken %v times as many random labels", g.Factor)
+		return words.Textf("the same error would have taken %v times as many random labels", g.Factor)
 	case g.Factor.High < 1:
-		return fmt.Sprintf("random selection would have needed fewer labels for the same error: %v times as many", g.Factor)
+		return words.Textf("random selection would have needed fewer labels for the same error: %v times as many", g.Factor)
 	}
-	return fmt.Sprintf(
+	return words.Textf(
 		"the same error would have taken %v times as many random labels; a gain over random selection is not certain yet",
 		g.Factor)
 }

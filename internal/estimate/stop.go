@@ -115,12 +115,15 @@ const (
 
 // Advice is a verdict and its reason, in words.
 type Advice struct {
-	Verdict Verdict `json:"verdict" enum:"stop,go on,too early to tell"`
-	Because string  `json:"because"`
-	Audits  int     `json:"audits,omitempty" doc:"where it is too early to tell, about how many more audit rows would tell; absent if that is not known"`
+	Verdict Verdict    `json:"verdict" enum:"stop,go on,too early to tell"`
+	Because words.Text `json:"because"`
+	Audits  int        `json:"audits,omitempty" doc:"where it is too early to tell, about how many more audit rows would tell; absent if that is not known"`
 }
 
-func (a Advice) String() string { return string(a.Verdict) + ": " + a.Because }
+func (a Advice) String() string { return a.Text().String() }
+
+// Text is the verdict and its reason in a line.
+func (a Advice) Text() words.Text { return words.Textf("%s: %v", a.Verdict, a.Because) }
 
 // Judge applies the rule to one target of a campaign in which that many rows can have a label. The
 // curve is nil where too few random rows are labelled.
@@ -128,47 +131,46 @@ func (r StopRule) Judge(c *Curve, rows int) Advice {
 	switch {
 	case c == nil:
 		return Advice{Verdict: TooEarly,
-			Because: fmt.Sprintf("fewer than %d of the labelled rows were drawn at random, and only these show the error",
+			Because: words.Textf("fewer than %d of the labelled rows were drawn at random, and only these show the error",
 				LeastAudited)}
 	case r == (StopRule{}):
-		return Advice{Verdict: GoOn, Because: "there is no stop rule"}
+		return Advice{Verdict: GoOn, Because: words.Textf("there is no stop rule")}
 	case r.Metric == "":
 		return r.judgeGain(c, rows)
 	}
-	e := c.Error(r.Metric)
-	is := fmt.Sprintf("the %s is %v", r.Metric.words(), e)
+	e, below := c.Error(r.Metric), words.Num(words.Grouped(r.Below))
+	is := words.Textf("the %s is %v", r.Metric.words(), e)
 	switch {
 	case e.High < r.Below:
-		return Advice{Verdict: Stop, Because: is + ", below " + words.Grouped(r.Below)}
+		return Advice{Verdict: Stop, Because: words.Textf("%v, below %s", is, below)}
 	case e.Low >= r.Below:
-		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, above %s; %s", is, words.Grouped(r.Below),
+		return Advice{Verdict: GoOn, Because: words.Textf("%v, above %s; %v", is, below,
 			c.Forecast(r.Metric, r.Below, 0, rows))}
 	case e.Value < r.Below:
 		more := moreRows(c.Rows, math.Log(e.High/e.Value), math.Log(r.Below/e.Value), 0)
-		return tooEarly(fmt.Sprintf("%s, probably below %s, but not certainly", is,
-			words.Grouped(r.Below)), more, rows-c.Labels)
+		return tooEarly(words.Textf("%v, probably below %s, but not certainly", is, below), more, rows-c.Labels)
 	}
-	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s, probably above %s, but not certainly; %s", is,
-		words.Grouped(r.Below), c.Forecast(r.Metric, r.Below, 0, rows))}
+	return Advice{Verdict: TooEarly, Because: words.Textf("%v, probably above %s, but not certainly; %v", is,
+		below, c.Forecast(r.Metric, r.Below, 0, rows))}
 }
 
 func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 	gain, wanted := c.Gain(), 100*r.Below
-	is := fmt.Sprintf("%.0f %% more labels would lower the RMSE by %s %% (%s to %s %%)", 100*MoreLabels,
-		words.Brief(100*gain.Value), words.Brief(100*gain.Low), words.Brief(100*gain.High))
+	is := words.Textf("%.0f %% more labels would lower the RMSE by %s %% (%s to %s %%)", 100*MoreLabels,
+		words.Num(words.Brief(100*gain.Value)), words.Num(words.Brief(100*gain.Low)), words.Num(words.Brief(100*gain.High)))
 	switch {
 	case gain.High < r.Below && c.RMSE.High > widest*c.RMSE.Low:
 		more := moreRows(c.Rows, math.Log(c.RMSE.High/c.RMSE.Low), math.Log(widest), 0)
-		return tooEarly(fmt.Sprintf("%s, but the RMSE itself, %v, is hardly known", is, c.RMSE), more, rows-c.Labels)
+		return tooEarly(words.Textf("%v, but the RMSE itself, %v, is hardly known", is, c.RMSE), more, rows-c.Labels)
 	case gain.High < r.Below && c.Labels < leastSpan*c.first:
 		return Advice{Verdict: TooEarly,
-			Because: fmt.Sprintf(
-				"%s, which is less than %.3g %%, but the curve begins at %d labels and some begin flat; %d labels would tell", is,
+			Because: words.Textf(
+				"%v, which is less than %.3g %%, but the curve begins at %d labels and some begin flat; %d labels would tell", is,
 				wanted, c.first, leastSpan*c.first)}
 	case gain.High < r.Below:
-		return Advice{Verdict: Stop, Because: fmt.Sprintf("%s, which is less than %.3g %%", is, wanted)}
+		return Advice{Verdict: Stop, Because: words.Textf("%v, which is less than %.3g %%", is, wanted)}
 	case gain.Low >= r.Below:
-		return Advice{Verdict: GoOn, Because: fmt.Sprintf("%s, which is more than %.3g %%", is, wanted)}
+		return Advice{Verdict: GoOn, Because: words.Textf("%v, which is more than %.3g %%", is, wanted)}
 	}
 	// In terms of the slope, whose uncertainty has two sources, the rows and the prior.
 	limit, probably := math.Log1p(-r.Below)/math.Log1p(MoreLabels), "less"
@@ -177,7 +179,7 @@ func (r StopRule) judgeGain(c *Curve, rows int) Advice {
 		reach, probably = c.Slope.High-c.Slope.Value, "more"
 	}
 	more := moreRows(c.Rows, reach, math.Abs(c.Slope.Value-limit), priorDeviation*stats.NormalQuantile((1+Coverage)/2))
-	return tooEarly(fmt.Sprintf("%s, probably %s than %.3g %%, but not certainly", is, probably,
+	return tooEarly(words.Textf("%v, probably %s than %.3g %%, but not certainly", is, probably,
 		wanted), more, rows-c.Labels)
 }
 
@@ -197,15 +199,15 @@ func moreRows(rows int, side, wanted, prior float64) float64 {
 }
 
 // tooEarly is the verdict between the limits, with the random rows that would tell, unless the campaign has too few.
-func tooEarly(is string, more float64, open int) Advice {
+func tooEarly(is words.Text, more float64, open int) Advice {
 	if more > float64(open) {
-		return Advice{Verdict: TooEarly, Because: is +
-			"; the open rows are too few to tell, even if all of them were audit rows"}
+		return Advice{Verdict: TooEarly, Because: words.Textf(
+			"%v; the open rows are too few to tell, even if all of them were audit rows", is)}
 	}
 	digits := math.Pow(10, max(0, math.Floor(math.Log10(more)))) // one counts
 	n := int(math.Ceil(more/digits) * digits)
-	return Advice{Verdict: TooEarly, Because: fmt.Sprintf("%s; about %s would tell", is,
-		words.Count(n, "more audit row", "more audit rows")), Audits: n}
+	return Advice{Verdict: TooEarly, Because: words.Textf("%v; about %v would tell", is,
+		words.Counted(n, "more audit row", "more audit rows")), Audits: n}
 }
 
 // Gain returns the share by which MoreLabels lowers the RMSE; 0 where the error seems to rise.
@@ -217,15 +219,15 @@ func (c *Curve) Gain() Interval {
 // target may stop.
 func Together(targets []string, advice []Advice) Advice {
 	for _, v := range []Verdict{GoOn, TooEarly, Stop} {
-		var because []string
+		var because []words.Text
 		for i, a := range advice {
 			if a.Verdict == v {
-				because = append(because, targets[i]+": "+a.Because)
+				because = append(because, words.Textf("%s: %v", targets[i], a.Because))
 			}
 		}
 		if because != nil {
-			return Advice{Verdict: v, Because: strings.Join(because, "; ")}
+			return Advice{Verdict: v, Because: words.Joined(because, "; ")}
 		}
 	}
-	return Advice{Verdict: GoOn, Because: "the stop rule concerns no target"}
+	return Advice{Verdict: GoOn, Because: words.Textf("the stop rule concerns no target")}
 }

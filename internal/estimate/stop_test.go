@@ -90,7 +90,7 @@ func TestStopRuleJudges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := r.Judge(one.c, 5000); a.Verdict != one.want || !strings.Contains(a.Because, one.says) {
+		if a := r.Judge(one.c, 5000); a.Verdict != one.want || !strings.Contains(a.Because.String(), one.says) {
 			t.Errorf("%s: %v", one.rule, a)
 		}
 	}
@@ -110,12 +110,12 @@ func TestStopIsEarned(t *testing.T) {
 	}
 	short := flat(t)
 	short.first = short.Labels
-	if a := one(short); a.Verdict != TooEarly || !strings.Contains(a.Because, "begin flat") {
+	if a := one(short); a.Verdict != TooEarly || !strings.Contains(a.Because.String(), "begin flat") {
 		t.Error(a)
 	}
 	vague := flat(t)
 	vague.RMSE.High = 50 * vague.RMSE.Low
-	if a := one(vague); a.Verdict != TooEarly || !strings.Contains(a.Because, "hardly known") || a.Audits < vague.Rows {
+	if a := one(vague); a.Verdict != TooEarly || !strings.Contains(a.Because.String(), "hardly known") || a.Audits < vague.Rows {
 		t.Error(a)
 	}
 	vague.RMSE.High = math.Inf(1)

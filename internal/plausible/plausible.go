@@ -56,14 +56,15 @@ func (d *Doubt) Agrees(limit float64, side int8) bool {
 
 // Words says of a label why it is doubtful, such as "9,999,999; expected 58,000 to 83,000; two digits too many?". The
 // side is that of a label of which only a limit is known, as in Agrees.
-func (d *Doubt) Words(value float64, side int8) string {
+func (d *Doubt) Words(value float64, side int8) words.Text {
 	low, high := words.Range(d.Low, d.High)
-	text := words.Sign(side) + words.Grouped(value) + "; expected " + low + " to " + high
+	text := words.Textf("%s%s; expected %s to %s", words.Sign(side), words.Num(words.Grouped(value)), words.Num(low),
+		words.Num(high))
 	if d.Scale != "" {
-		text += " on a " + d.Scale + " scale"
+		text = words.Textf("%v on a %s scale", text, d.Scale)
 	}
 	if d.Slip != "" {
-		text += "; " + d.Slip
+		text = words.Textf("%v; %v", text, slipText(d.Slip))
 	}
 	return text
 }

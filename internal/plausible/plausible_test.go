@@ -50,7 +50,7 @@ func TestExamine(t *testing.T) {
 	for _, test := range tests {
 		got := ""
 		if d := steady().Examine(test.value, test.with); d != nil {
-			got = d.Words(test.value, 0)
+			got = d.Words(test.value, 0).String()
 		}
 		if got != test.words {
 			t.Errorf("%v: %q, want %q", test.value, got, test.words)

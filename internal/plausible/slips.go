@@ -86,11 +86,27 @@ func (i interval) unit(value float64) (slip string) {
 		}
 	}
 	for _, ratio := range units {
-		try(value/ratio, words.Grouped(ratio)+" times too large: another unit?")
-		try(value*ratio, words.Grouped(ratio)+" times too small: another unit?")
+		try(value/ratio, unitText(ratio, "large").String())
+		try(value*ratio, unitText(ratio, "small").String())
 	}
 	for _, t := range temperatures {
 		try(t.undo(value), t.words)
 	}
 	return slip
+}
+
+func unitText(ratio float64, how string) words.Text {
+	return words.Textf("%s times too %s: another unit?", words.Num(words.Grouped(ratio)), how)
+}
+
+// slipText is the text of a slip.
+func slipText(slip string) words.Text {
+	for _, ratio := range units {
+		for _, how := range []string{"large", "small"} {
+			if text := unitText(ratio, how); text.String() == slip {
+				return text
+			}
+		}
+	}
+	return words.Textf("%s", slip)
 }

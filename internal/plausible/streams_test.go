@@ -174,7 +174,7 @@ func TestSlipsOfStreams(t *testing.T) {
 			size = -size
 		}
 		doubt := labels.Examine(1e5*size, nil)
-		if doubt == nil || !strings.Contains(doubt.Words(1e5*size, 0), " on a logarithmic scale") {
+		if doubt == nil || !strings.Contains(doubt.Words(1e5*size, 0).String(), " on a logarithmic scale") {
 			t.Errorf("%s: 1e5 times the largest label: %v", s.name, doubt)
 		}
 	}

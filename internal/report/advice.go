@@ -25,13 +25,12 @@ type Advice struct {
 	Run        Run
 	Result     AdviceResult
 
-	found   *benchmark.Advice
-	targets []string
+	found *benchmark.Advice
 }
 
-// marked writes the numbers of a text as the table does. Methods and the names of targets in it stay.
-func (a *Advice) marked(text string, methods ...string) string {
-	return words.MarkedIn(text, a.Decimal, slices.Concat(methods, a.targets)...)
+// say writes a text with the numbers as the table has them.
+func (a *Advice) say(format string, args ...any) string {
+	return words.Textf(format, args...).In(a.Decimal)
 }
 
 // AdviceResult is what advise prints as JSON.
@@ -89,24 +88,23 @@ type Replayed struct {
 
 // AdviceOf completes what a replay on the labelled rows found by its result.
 func AdviceOf(advice *benchmark.Advice, rows *tables.Rows, a Advice) *Advice {
-	a.found, a.targets, a.Result = advice, rows.Targets, adviceResult(advice, rows, a.Run)
+	a.found, a.Result = advice, adviceResult(advice, rows, a.Run)
 	return &a
 }
 
 func adviceResult(advice *benchmark.Advice, rows *tables.Rows, run Run) AdviceResult {
 	r := AdviceResult{
-		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More,
-		Repeats: advice.Repeats,
-		Spec:    advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
+		Verdict: advice.Verdict.String(), Answer: advice.Answer().String(), Because: advice.Because.String(),
+		More: advice.More, Repeats: advice.Repeats, Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
 		Ratio: fitted.Float(advice.Variation.Ratio), Expected: fitted.Float(advice.Variation.Expected),
 		Methods: []AdviceMethod{}, Run: run,
 	}
 	for i, m := range advice.Chosen {
 		if i == 0 {
-			r.Learner, r.Candidates = m.Learner, m.Candidates
+			r.Learner, r.Candidates = m.Learner.String(), m.Candidates
 		}
 		if len(advice.Chosen) > 1 {
-			r.Targets = append(r.Targets, AdviceTarget{m.Target, m.Learner, m.Candidates})
+			r.Targets = append(r.Targets, AdviceTarget{m.Target, m.Learner.String(), m.Candidates})
 		}
 	}
 	c := advice.Comparison
@@ -144,94 +142,83 @@ func Sentence(text string) string {
 
 // Sentences are the answer and its reason.
 func (a *Advice) Sentences() (texts []string) {
-	methods := append(adviceSpecs(a.found), a.Result.Spec)
-	for _, text := range []string{a.Result.Answer, a.Result.Because} {
-		texts = append(texts, a.marked(Sentence(text)+".", methods...))
+	for _, text := range []words.Text{a.found.Answer(), a.found.Because} {
+		texts = append(texts, Sentence(text.In(a.Decimal))+".")
 	}
 	return texts
 }
 
 // Tables returns the advice, the comparison of each method, and the errors.
-func (a *Advice) Tables() (list []*Table) {
-	methods := append(adviceSpecs(a.found), a.Result.Spec)
-	for _, t := range adviceTables(a.found, a.Result) {
-		list = append(list, t.Map(func(text string) string { return a.marked(text, methods...) }))
-	}
-	return list
-}
-
-// adviceTables returns the advice, the comparison of each method, and the errors, with decimal points.
-func adviceTables(a *benchmark.Advice, r AdviceResult) []*Table {
+func (a *Advice) Tables() []*Table {
 	facts := &Table{Columns: []Column{{Head: "advice"}, {Head: ""}}, Facts: true}
-	add := func(name, value string) {
-		facts.Rows = append(facts.Rows, Row{Cells: []Cell{Text(name), Text(value)}})
+	add := func(name, format string, args ...any) {
+		facts.Rows = append(facts.Rows, Row{Cells: []Cell{Text(name), Text(a.say(format, args...))}})
 	}
-	for _, m := range a.Chosen {
-		add(strings.TrimSpace("learner "+m.Target), m.Learner)
+	for _, m := range a.found.Chosen {
+		add(strings.TrimSpace("learner "+m.Target), "%v", m.Learner)
 	}
-	add("method", r.Spec)
-	add("batch", batchText(r))
-	c := a.Comparison
+	add("method", "%s", a.Result.Spec)
+	add("batch", "%v", batchText(a.Result))
+	c := a.found.Comparison
 	if c == nil {
 		return []*Table{facts}
 	}
-	v, last := a.Variation, len(c.Labels)-1
-	add("RMSE/MAE", fmt.Sprintf("%.2f, of random selection with %d labels, on %d held-out rows", v.Ratio,
-		v.Labels, a.Sizes.Test))
-	add("expected", expectedText(v.Expected))
-	add("replay",
-		fmt.Sprintf("from %d to %d labels in %d rounds, on %d splits of the %d labelled rows, errors on %d rows each",
-			c.Labels[0], c.Labels[last], last, c.Splits, a.Sizes.Rows, a.Sizes.Test))
-	add("more labels", c.FallText())
-	return []*Table{facts, gainsTable(c), errorsTable(a, r)}
+	v, sizes, last := a.found.Variation, a.found.Sizes, len(c.Labels)-1
+	add("RMSE/MAE", "%.2f, of random selection with %d labels, on %d held-out rows", v.Ratio, v.Labels, sizes.Test)
+	add("expected", "%v", expectedText(v.Expected))
+	add("replay", "from %d to %d labels in %d rounds, on %d splits of the %d labelled rows, errors on %d rows each",
+		c.Labels[0], c.Labels[last], last, c.Splits, sizes.Rows, sizes.Test)
+	add("more labels", "%v", c.FallText())
+	return []*Table{facts, a.gainsTable(c), a.errorsTable()}
 }
 
 // expectedText describes what the paper's data sets suggest for such a ratio of RMSE and MAE.
-func expectedText(improvement float64) string {
-	speed := fmt.Sprintf("%.1f times as fast", 1+improvement)
+func expectedText(improvement float64) words.Text {
+	speed := words.Textf("%.1f times as fast", 1+improvement)
 	if math.Abs(improvement) < 0.05 {
-		speed = "as fast"
+		speed = words.Textf("as fast")
 	}
-	return "on data sets of the paper with such a ratio, the logarithm of the error falls " +
-		speed + " as with random rows"
+	return words.Textf("on data sets of the paper with such a ratio, the logarithm of the error falls %v as with random rows",
+		speed)
 }
 
-func batchText(r AdviceResult) string {
+func batchText(r AdviceResult) words.Text {
 	if r.Batch == 0 {
-		return "any: " + r.BatchBy
+		return words.Textf("any: %s", r.BatchBy)
 	}
-	return words.Count(r.Batch, "row", "rows") + ": " + r.BatchBy
+	return words.Textf("%v: %s", words.Counted(r.Batch, "row", "rows"), r.BatchBy)
 }
 
-func gainsTable(c *benchmark.Comparison) *Table {
+func (a *Advice) gainsTable(c *benchmark.Comparison) *Table {
 	last := len(c.Labels) - 1
 	t := &Table{
 		Title: "Compared with random",
-		Note: fmt.Sprintf("Error: RMSE on held-out rows, the geometric mean over %d splits and the rounds with %d to %d labels. Intervals hold at %.0f %% for all methods together, corrected for splits that share rows.",
+		Note: a.say("Error: RMSE on held-out rows, the geometric mean over %d splits and the rounds with %d to %d labels. "+
+			"Intervals hold at %.0f %% for all methods together, corrected for splits that share rows.",
 			c.Splits, c.Labels[1], c.Labels[last], 100*c.Confidence),
 		Columns: []Column{{Head: "method"}, {Head: "error"}, {Head: "labels to reach the final error of random"}},
 	}
 	for _, g := range c.Methods {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(g.Spec),
-			Text(benchmark.ReductionText(g.Reduction, c.Confidence)), Text(c.LabelsText(g))}})
+			Text(a.say("%v", benchmark.ReductionText(g.Reduction, c.Confidence))), Text(a.say("%v", c.LabelsText(g)))}})
 	}
 	return t
 }
 
-func errorsTable(a *benchmark.Advice, r AdviceResult) *Table {
+func (a *Advice) errorsTable() *Table {
 	t := &Table{
 		Title: "RMSE by labels",
 		Note: fmt.Sprintf("On held-out rows, in units of the labels' deviation; geometric means over %d splits.",
-			a.Comparison.Splits),
+			a.found.Comparison.Splits),
 		Columns: []Column{{Head: "method"}},
 	}
-	for _, n := range a.Comparison.Labels {
+	for _, n := range a.found.Comparison.Labels {
 		t.Columns = append(t.Columns, Column{Head: strconv.Itoa(n)})
 	}
-	for _, spec := range adviceSpecs(a) {
+	for _, spec := range adviceSpecs(a.found) {
 		row := Row{Cells: []Cell{Text(spec)}}
-		for _, v := range r.Replay.LogRMSE[spec] {
-			row.Cells = append(row.Cells, Number(math.Exp(float64(v)), 4))
+		for _, v := range a.Result.Replay.LogRMSE[spec] {
+			row.Cells = append(row.Cells, Number(math.Exp(float64(v)), 4).Marked(a.Decimal))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -54,7 +54,8 @@ type AuditResult struct {
 	Waiting []campaign.Waiting `json:"waiting,omitempty"`
 	Run
 
-	decimal byte // mark of the table; 0 means a point
+	answer, chosen words.Text // Answer and Learner
+	decimal        byte       // mark of the table; 0 means a point
 }
 
 // Result describes the findings. With several targets they are those of the first, and hold the results of all.
@@ -64,8 +65,11 @@ func (a *Audit) Result() AuditResult {
 		list[k] = a.result(r)
 		if len(a.Reports) > 1 {
 			list[k].Target = a.Targets[k]
-			list[k].Answer = a.Targets[k] + ": " + list[k].Answer
+			list[k].answer = words.Textf("%s: %v", a.Targets[k], list[k].answer)
 		}
+	}
+	for k, one := range list {
+		list[k].Answer = one.answer.String()
 	}
 	first := list[0]
 	if len(list) > 1 {
@@ -77,8 +81,8 @@ func (a *Audit) Result() AuditResult {
 
 func (a *Audit) result(r *audit.Report) AuditResult {
 	result := AuditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.Level)), Level: a.Level, RMSE: fitted.Float(r.RMSE),
-		LeftOut: r.LeftOut, Learner: r.Learner, Candidates: r.Candidates,
-		Found: []AuditFinding{}, Run: a.Run, decimal: a.Style.Decimal}
+		LeftOut: r.LeftOut, Learner: r.Learner.String(), Candidates: r.Candidates,
+		Found: []AuditFinding{}, Run: a.Run, chosen: r.Learner, decimal: a.Style.Decimal}
 	listed := r.Findings
 	if a.Most > 0 {
 		listed = r.Findings[:min(max(a.Most, result.Suspects), len(r.Findings))]
@@ -87,7 +91,7 @@ func (a *Audit) result(r *audit.Report) AuditResult {
 		result.Found = append(result.Found, AuditFinding{a.IDs[f.Row], a.Rows[f.Row], fitted.Float(f.Label),
 			fitted.Float(f.Prediction), fitted.Float(f.Low), fitted.Float(f.High), fitted.Float(f.Score), fitted.Float(f.P)})
 	}
-	result.Answer = r.Answer(a.Level, func(row int) string { return a.IDs[row] })
+	result.answer = r.Answer(a.Level, func(row int) string { return a.IDs[row] })
 	return result
 }
 
@@ -99,19 +103,16 @@ func (r AuditResult) Each() []AuditResult {
 	return []AuditResult{r}
 }
 
-// Marked writes the numbers of a sentence as the table does; names in it stay.
-func (r AuditResult) Marked(text string, names ...string) string {
-	return words.MarkedIn(text, r.decimal, names...)
+// say writes a text with the numbers as the table has them.
+func (r AuditResult) say(format string, args ...any) string {
+	return words.Textf(format, args...).In(r.decimal)
 }
 
 // Sentence is the answer with its numbers as the table writes them.
-func (r AuditResult) Sentence() string {
-	names := []string{r.Target}
-	for _, f := range r.Found {
-		names = append(names, f.ID)
-	}
-	return r.Marked(r.Answer, names...)
-}
+func (r AuditResult) Sentence() string { return r.say("%v", r.answer) }
+
+// Chosen is what was chosen for a blend, and why, with numbers as the table writes them; empty for a network alone.
+func (r AuditResult) Chosen() string { return r.say("%v", r.chosen) }
 
 // AuditFinding is a label that disagrees with its prediction.
 type AuditFinding struct {
@@ -172,27 +173,27 @@ func (r AuditResult) judges() string {
 func (r AuditResult) Table() *Table {
 	t := &Table{
 		Title: "Labels that disagree most",
-		Note: r.Marked("Predictions are those of " + r.judges() +
-			" that have not seen the row; the interval holds a right label with a probability of 95 %. " +
-			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels; it is shown where it is at most 0.1. " +
-			"A larger one does not mean that the label is right, only that its error is not unusual among so many."),
+		Note: r.say("Predictions are those of %s that have not seen the row; the interval holds a right label with a "+
+			"probability of 95 %%. Score: the error over the median error of such rows. The p-value is corrected for the "+
+			"number of labels; it is shown where it is at most %v. A larger one does not mean that the label is right, only "+
+			"that its error is not unusual among so many.", r.judges(), audit.ShownP),
 		Columns: []Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"},
 			{Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(f.ID),
 			Measured(float64(f.Label)).Marked(r.decimal),
-			Text(r.Marked(words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High)))),
-			Number(float64(f.Score), 1).Marked(r.decimal), Text(r.Marked(pText(float64(f.P))))}})
+			Text(r.say("%v", words.Estimate(float64(f.Prediction), float64(f.Low), float64(f.High)))),
+			Number(float64(f.Score), 1).Marked(r.decimal), Text(r.say("%s", pText(float64(f.P))))}})
 	}
 	return t
 }
 
-func pText(p float64) string {
+func pText(p float64) words.Num {
 	if p > audit.ShownP {
 		return "–"
 	}
-	return fmt.Sprintf("%.2g", p)
+	return words.Num(fmt.Sprintf("%.2g", p))
 }
 
 // Page is the page about the audit.
@@ -200,9 +201,11 @@ func (a *Audit) Page(result AuditResult) *Page {
 	page := &Page{Title: "Which labels of " + a.Name + " look wrong?", Warnings: result.Warnings}
 	for k, one := range result.Each() {
 		page.Intro = append(page.Intro, one.Sentence(),
-			one.Marked(fmt.Sprintf("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of them, wrong ones included, is %s.", words.Whole(one.Labels), a.Targets[k], one.judges(), words.Number(float64(one.RMSE))), a.Targets[k]))
-		if one.Learner != "" {
-			page.Intro = append(page.Intro, "Learner: "+one.Marked(one.Learner)+".")
+			one.say("%s labels of %s were compared with the predictions of %s that had not seen them. The RMSE over all of "+
+				"them, wrong ones included, is %s.", words.Num(words.Whole(one.Labels)), a.Targets[k], one.judges(),
+				words.Num(words.Number(float64(one.RMSE)))))
+		if chosen := one.Chosen(); chosen != "" {
+			page.Intro = append(page.Intro, "Learner: "+chosen+".")
 		}
 		table, of := one.Table(), ""
 		if len(a.Reports) > 1 {
@@ -234,13 +237,13 @@ func auditFigure(target string, r *audit.Report, result AuditResult, names []str
 		if i < result.Suspects {
 			mark.Name = "suspect labels"
 		}
-		mark.Tip = fmt.Sprintf("%s: label %s, prediction %s, p-value %s", names[f.Row], result.Marked(words.Number(f.Label)),
-			result.Marked(words.Number(f.Prediction)), result.Marked(pText(f.P)))
+		mark.Tip = result.say("%s: label %s, prediction %s, p-value %s", names[f.Row], words.Num(words.Number(f.Label)),
+			words.Num(words.Number(f.Prediction)), pText(f.P))
 		panel.Marks = append(panel.Marks, mark)
 	}
 	panel.Curves = []Curve{{Name: "label = prediction", X: []float64{low, high},
 		Y: []float64{low, high}, Reference: true}}
 	return &Figure{Name: "audit", Decimal: result.decimal, Panels: []Panel{panel},
-		Note: result.Marked(fmt.Sprintf("All %s labels; suspects have a p-value of at most %v.",
-			words.Whole(result.Labels), result.Level))}
+		Note: result.say("All %s labels; suspects have a p-value of at most %v.",
+			words.Num(words.Whole(result.Labels)), result.Level)}
 }

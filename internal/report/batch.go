@@ -66,7 +66,7 @@ func (p Predicted) cell() Cell {
 	if math.IsNaN(p.Value) || math.IsNaN(p.Low) {
 		return significant(p.Value)
 	}
-	return Cell{number: true, value: p.Value, text: words.Estimate(p.Value, p.Low, p.High)}
+	return Cell{number: true, value: p.Value, text: words.Estimate(p.Value, p.Low, p.High).String()}
 }
 
 // BatchMap holds the positions of rows along the first two principal directions

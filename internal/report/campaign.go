@@ -25,18 +25,9 @@ type Standing struct {
 // decimal is the decimal mark of the campaign's table; 0 means a point.
 func (s *Standing) decimal() byte { return s.state.Created.Style().Decimal }
 
-// marked writes the numbers of a text as the table does. Names in it, and those of the campaign, its targets and its
-// labels that wait, stay.
-func (s *Standing) marked(text string, names ...string) string {
-	names = append(append(names, s.Campaign), s.state.Created.Targets...)
-	for _, w := range s.Doubtful {
-		names = append(names, w.ID)
-	}
-	return words.MarkedIn(text, s.decimal(), names...)
-}
-
-func (s *Standing) markedTable(t *Table) *Table {
-	return t.Map(func(text string) string { return s.marked(text) })
+// say writes a text with the numbers as the table has them.
+func (s *Standing) say(format string, args ...any) string {
+	return words.Textf(format, args...).In(s.decimal())
 }
 
 // StandingOf returns where a campaign stands by a stop rule, such as rmse<0.5. Version is that of the program.
@@ -60,7 +51,8 @@ func StandingOf(ctx context.Context, c *campaign.Campaign, stop, version string)
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: version,
 	}, found.Rule, state, log}
 	for _, t := range found.Targets {
-		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t, ErrorOf: errorOf(t, found.Learner)})
+		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t,
+			ErrorOf: errorOf(t, found.Learner).String()})
 	}
 	if only := s.Targets[0]; len(s.Targets) == 1 {
 		s.ErrorOf, s.Forecast = only.ErrorOf, only.Forecast
@@ -73,13 +65,13 @@ func StandingOf(ctx context.Context, c *campaign.Campaign, stop, version string)
 }
 
 // errorOf describes on which rows an error is estimated, or why there is none.
-func errorOf(t campaign.TargetStanding, kind learner.Kind) string {
+func errorOf(t campaign.TargetStanding, kind learner.Kind) words.Text {
 	if t.Curve == nil {
-		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
+		return words.Textf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d",
 			estimate.LeastAudited, t.Audited)
 	}
-	return fmt.Sprintf("RMSE of the %s with %s on rows like the open ones, from %s %s", ModelWord(kind),
-		words.Count(t.Labels, "label", "labels"), words.Whole(t.Curve.Rows), randomWord(t))
+	return words.Textf("RMSE of the %s with %v on rows like the open ones, from %s %s", ModelWord(kind),
+		words.Counted(t.Labels, "label", "labels"), words.Num(words.Whole(t.Curve.Rows)), randomWord(t))
 }
 
 // randomWord names the rows that estimates are based on.
@@ -91,65 +83,73 @@ func randomWord(t campaign.TargetStanding) string {
 }
 
 // statusFacts are the names and values of what is known about a target.
-func statusFacts(t wire.TargetStatus, kind learner.Kind) (facts []Fact) {
+func (s *Standing) statusFacts(t wire.TargetStatus) (facts []Fact) {
 	add := func(name, format string, args ...any) {
-		facts = append(facts, Fact{name, fmt.Sprintf(format, args...)})
+		if text := s.say(format, args...); text != "" {
+			facts = append(facts, Fact{name, text})
+		}
 	}
-	if noise := t.Noise.String(); noise != "" {
-		add("noise", "%s", noise)
-	}
-	if text := learnerNow(t, kind); text != "" {
-		add("learner", "%s", text)
-	}
+	add("noise", "%v", t.Noise)
+	add("learner", "%v", learnerNow(t, s.Learner))
+	of := errorOf(t.TargetStanding, s.Learner)
 	if t.Curve == nil {
-		add("error", "%s", t.ErrorOf)
+		add("error", "%v", of)
 		return facts
 	}
 	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
-	add("", "%s", t.ErrorOf)
+	add("", "%v", of)
 	if t.Next != nil {
-		add("next", "%.0f %% more labels would lower the RMSE by %s", 100*estimate.MoreLabels, percentText(*t.Next))
+		add("next", "%.0f %% more labels would lower the RMSE by %v", 100*estimate.MoreLabels, percentText(*t.Next))
 	}
 	if t.Forecast != nil {
-		add("forecast", "%s", forecastText(*t.Forecast))
+		add("forecast", "%v", forecastText(*t.Forecast))
 	}
 	switch {
 	case t.Gain == nil:
 		add("gain", "not measured yet; --gain does so")
 	case t.Gain.Labels != t.Labels:
-		add("gain", "%v (measured with %s)", t.Gain, words.Count(t.Gain.Labels, "label", "labels"))
+		add("gain", "%v (measured with %v)", *t.Gain, words.Counted(t.Gain.Labels, "label", "labels"))
 	default:
-		add("gain", "%v", t.Gain)
+		add("gain", "%v", *t.Gain)
 	}
 	return facts
 }
 
 // learnerNow says what is fitted, and what the last ask chose; empty for a campaign that has only had networks.
-func learnerNow(t wire.TargetStatus, kind learner.Kind) string {
+func learnerNow(t wire.TargetStatus, kind learner.Kind) words.Text {
 	n := len(t.Learners)
 	switch {
 	case !kind.Blends() && n == 0:
-		return ""
+		return words.Text{}
 	case !kind.Blends():
-		return string(learner.NetworkAlone)
+		return words.Textf("%s", learner.NetworkAlone)
 	case n == 0:
-		return fmt.Sprintf("%s; no model has been fitted yet", kind)
+		return words.Textf("%s; no model has been fitted yet", kind)
 	}
 	last := t.Learners[n-1]
-	return fmt.Sprintf("%s; ask %d, with %s: %s", kind, last.Ask,
-		words.Count(last.Labels, "label", "labels"), last.Learner)
+	return words.Textf("%s; ask %d, with %v: %v", kind, last.Ask, words.Counted(last.Labels, "label", "labels"),
+		chosenText(last.Chosen))
 }
 
-func percentText(i estimate.Interval) string {
-	return fmt.Sprintf("%s %% (%s to %s %%)", words.Brief(100*i.Value), words.Brief(100*i.Low), words.Brief(100*i.High))
+// chosenText says what was chosen, and why.
+func chosenText(c campaign.Chosen) words.Text {
+	if c.Error == 0 { // a network alone
+		return words.Textf("%s", c.Learner)
+	}
+	return learner.ChoiceText(c.Candidates, c.Error)
+}
+
+func percentText(i estimate.Interval) words.Text {
+	part := func(v float64) words.Num { return words.Num(words.Brief(100 * v)) }
+	return words.Textf("%s %% (%s to %s %%)", part(i.Value), part(i.Low), part(i.High))
 }
 
 // forecastText is the forecast with its cost.
-func forecastText(f estimate.Forecast) string {
+func forecastText(f estimate.Forecast) words.Text {
 	f.Wanted = rounded(f.Wanted)
-	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
+	text := words.Textf("%s: %v", metricName(f.Metric), f)
 	if f.Cost != nil && f.Cost.High > 0 && !math.IsInf(f.Cost.High, 0) {
-		text += fmt.Sprintf("; the labels that are missing cost %v", *f.Cost)
+		text = words.Textf("%v; the labels that are missing cost %v", text, *f.Cost)
 	}
 	return text
 }
@@ -174,23 +174,22 @@ func (s *Standing) Lines() (list []Fact) {
 			list = append(list, Fact{map[bool]string{true: name}[i == 0], text})
 		}
 	}
-	add("campaign", s.marked(fmt.Sprintf("%s, since %s, %s", s.Campaign, TimeText(s.Created),
-		words.Count(s.Asks, "ask", "asks"))))
-	add("rows", s.marked(words.Whole(int(s.Rows))+": "+CountsText(s.Counts)))
+	add("campaign", s.say("%s, since %s, %v", s.Campaign, TimeText(s.Created), words.Counted(s.Asks, "ask", "asks")))
+	add("rows", s.say("%s: %v", words.Num(words.Whole(int(s.Rows))), CountsText(s.Counts)))
 	add("waiting", waitingFacts(s.Doubtful, s.state.Now, s.decimal())...)
 	add("unlikely", unlikelyFacts(s.state.Unlikely(), s.decimal())...)
 	for _, t := range s.Targets {
 		if len(s.Targets) > 1 {
-			add("target", s.marked(t.Target+", "+words.Count(t.Labels, "label", "labels")))
+			add("target", s.say("%s, %v", t.Target, words.Counted(t.Labels, "label", "labels")))
 		}
-		for _, fact := range statusFacts(t, s.Learner) {
-			add(fact.Name, s.marked(fact.Value))
+		for _, fact := range s.statusFacts(t) {
+			add(fact.Name, fact.Value)
 		}
 	}
-	if note := s.Model.Note(); note != "" {
-		add("model", s.marked(note))
+	if note := s.say("%v", s.Model.Note()); note != "" {
+		add("model", note)
 	}
-	add("advice", s.marked(s.Advice.String()))
+	add("advice", s.say("%v", s.Advice))
 	return list
 }
 
@@ -198,10 +197,10 @@ func (s *Standing) Lines() (list []Fact) {
 func (s *Standing) Tables() (list []*Table) {
 	only := s.Targets[0]
 	if len(s.Targets) == 1 && only.Curve != nil && len(only.Curve.Points) > 0 {
-		list = append(list, s.markedTable(curveTable(only, s.Learner)))
+		list = append(list, s.curveTable(only))
 	}
 	if len(s.Targets) == 1 && len(only.Learners) > 1 {
-		list = append(list, s.markedTable(learnersTable(only, 10)))
+		list = append(list, s.learnersTable(only, 10))
 	}
 	return list
 }
@@ -209,9 +208,11 @@ func (s *Standing) Tables() (list []*Table) {
 // Page is the page about the campaign, which its commands name like this.
 func (s *Standing) Page(store []string) *Page {
 	page := &Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
-		s.marked(fmt.Sprintf("Advice: %v.", s.Advice)),
-		s.marked(fmt.Sprintf("Of %s: %s.", words.Count(int(s.Rows), "row", "rows"), CountsText(s.Counts)) + waitingNote(s)),
-		s.marked(fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. The advice is to stop once %s.", ModelWord(s.Learner), 100*estimate.Coverage, ruleText(s.rule))),
+		s.say("Advice: %v.", s.Advice),
+		s.say("Of %v: %v.%v", words.Counted(int(s.Rows), "row", "rows"), CountsText(s.Counts), waitingNote(s)),
+		s.say("The error is measured on audit rows, which are drawn at random and predicted before their label comes, "+
+			"and on labelled random rows that a %s held out. Intervals hold the truth with a probability of about %.0f %%. "+
+			"The advice is to stop once %v.", ModelWord(s.Learner), 100*estimate.Coverage, ruleText(s.rule)),
 	}}
 	page.Sections = []Section{{Title: "What to do next", Steps: s.nextSteps(store)}}
 	for i, t := range s.Targets {
@@ -224,42 +225,43 @@ func (s *Standing) Page(store []string) *Page {
 }
 
 // ruleText says when a stop rule holds.
-func ruleText(r estimate.StopRule) string {
+func ruleText(r estimate.StopRule) words.Text {
 	of := ""
 	if r.Target != "" {
 		of = " of " + r.Target
 	}
 	if r.Metric == "" {
-		return fmt.Sprintf("%.0f %% more labels would lower the error%s by less than %.3g %%",
+		return words.Textf("%.0f %% more labels would lower the error%s by less than %.3g %%",
 			100*estimate.MoreLabels, of, 100*r.Below)
 	}
-	return fmt.Sprintf("the %s%s is below %s", metricName(r.Metric), of, words.Number(r.Below))
+	return words.Textf("the %s%s is below %s", metricName(r.Metric), of, words.Num(words.Number(r.Below)))
 }
 
 // nextSteps are what the reader does now, with commands.
 func (s *Standing) nextSteps(store []string) (steps []Step) {
-	add := func(text, command string, args ...string) {
+	add := func(text words.Text, command string, args ...string) {
 		steps = append(steps,
-			Step{Text: s.marked(text),
+			Step{Text: text.In(s.decimal()),
 				Command: words.CommandLine(slices.Concat([]string{"nextbatch", "campaign", command}, store, args)...)})
 	}
 	if n := len(s.Doubtful); n > 0 {
-		add("Look again at "+words.Count(n, "label that waits", "labels that wait")+" for a second look, such as that of "+
-			s.Doubtful[0].ID+". If it is right:", "confirm", s.Doubtful[0].ID)
+		add(words.Textf("Look again at %v for a second look, such as that of %s. If it is right:",
+			words.Counted(n, "label that waits", "labels that wait"), s.Doubtful[0].ID), "confirm", s.Doubtful[0].ID)
 	}
 	if n := len(s.state.Handed()); n > 0 {
-		add("Label "+words.Count(n, "row that is", "rows that are")+" out, and tell their labels:", "tell", "batch.csv")
+		add(words.Textf("Label %v out, and tell their labels:", words.Counted(n, "row that is", "rows that are")), "tell",
+			"batch.csv")
 	}
 	switch {
 	case s.Advice.Verdict == estimate.Stop:
-		add("There are enough labels. This writes the table with them:", "export", "labelled.csv")
+		add(words.Textf("There are enough labels. This writes the table with them:"), "export", "labelled.csv")
 	case s.Counts.Open > 0 && s.Advice.Verdict == estimate.TooEarly:
-		add("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:", "ask",
-			"--audit", "1/4", "--out", "batch.csv")
+		add(words.Textf("Ask for the next rows. A quarter of them are drawn at random, which shows how good the model is:"),
+			"ask", "--audit", "1/4", "--out", "batch.csv")
 	case s.Counts.Open > 0:
-		add("Ask for the next rows:", "ask", "--out", "batch.csv")
+		add(words.Textf("Ask for the next rows:"), "ask", "--out", "batch.csv")
 	case len(steps) == 0:
-		add("No row is open. This writes the table with its labels:", "export", "labelled.csv")
+		add(words.Textf("No row is open. This writes the table with its labels:"), "export", "labelled.csv")
 	}
 	return steps
 }
@@ -270,9 +272,9 @@ func (s *Standing) targetSections(i int, t wire.TargetStatus) []Section {
 	if len(s.Targets) > 1 {
 		title += " of " + t.Target
 	}
-	facts := factTable(append([]Fact{{"target", t.Target}, {"labels", words.Whole(t.Labels)}},
-		statusFacts(t, s.Learner)...))
-	sections := []Section{{Title: title, Tables: []*Table{s.markedTable(facts)}}}
+	facts := factTable(append([]Fact{{"target", t.Target}, {"labels", s.say("%s", words.Num(words.Whole(t.Labels)))}},
+		s.statusFacts(t)...))
+	sections := []Section{{Title: title, Tables: []*Table{facts}}}
 	if t.Curve != nil {
 		sections[0].Figures = []*Figure{s.curveFigure(t)}
 		if audited := s.outcomeFigure(i, t.Target); audited != nil {
@@ -280,22 +282,23 @@ func (s *Standing) targetSections(i int, t wire.TargetStatus) []Section {
 		}
 		sections[0].Beside = len(sections[0].Figures) == 1
 		if len(t.Curve.Points) > 0 {
-			sections[0].Tables = append(sections[0].Tables, s.markedTable(curveTable(t, s.Learner)))
+			sections[0].Tables = append(sections[0].Tables, s.curveTable(t))
 		}
 	}
 	if n := len(t.Learners); n > 0 {
 		sections = append(sections, Section{Title: "The learners of " + t.Target,
-			Figures: learnersFigures(t, s.decimal()), Tables: []*Table{s.markedTable(learnersTable(t, n))},
+			Figures: learnersFigures(t, s.decimal()), Tables: []*Table{s.learnersTable(t, n)},
 			Beside: n > 1})
 	}
 	return sections
 }
 
 // learnersTable lists what the last of the models were made of.
-func learnersTable(t wire.TargetStatus, most int) *Table {
+func (s *Standing) learnersTable(t wire.TargetStatus, most int) *Table {
 	table := &Table{
-		Title:   "Learners so far",
-		Note:    "The weights of the learners in the model of each ask, and its error on labelled rows that it held out. Most of these were picked because they are unusual, so the error on the open rows is lower as a rule.",
+		Title: "Learners so far",
+		Note: "The weights of the learners in the model of each ask, and its error on labelled rows that it held out. " +
+			"Most of these were picked because they are unusual, so the error on the open rows is lower as a rule.",
 		Columns: []Column{{Head: "ask"}, {Head: "labels"}, {Head: "RMSE out of fold"}, {Head: "weights"}},
 	}
 	shown := t.Learners[max(0, len(t.Learners)-most):]
@@ -303,11 +306,14 @@ func learnersTable(t wire.TargetStatus, most int) *Table {
 		table.Note = fmt.Sprintf("The last %d of %d models. ", len(shown), n) + table.Note
 	}
 	for _, f := range shown {
-		table.Rows = append(table.Rows, Row{Cells: []Cell{Count(int(f.Ask)), Count(f.Labels),
-			outOfFold(f.Error), Text(f.Weights())}})
+		table.Rows = append(table.Rows, Row{Cells: []Cell{s.cell(Count(int(f.Ask))), s.cell(Count(f.Labels)),
+			s.cell(outOfFold(f.Error)), Text(s.say("%v", f.Weights()))}})
 	}
 	return table
 }
+
+// cell is the cell of a number as the table has it.
+func (s *Standing) cell(c Cell) Cell { return c.Marked(s.decimal()) }
 
 // outOfFold is the error of a blend; a network alone has none.
 func outOfFold(e float64) Cell {
@@ -349,20 +355,20 @@ func learnersFigures(t wire.TargetStatus, decimal byte) []*Figure {
 }
 
 // curveTable lists the errors of the models so far.
-func curveTable(t wire.TargetStatus, kind learner.Kind) *Table {
-	models := map[bool]string{true: "Models", false: "Networks"}[kind.Blends()]
+func (s *Standing) curveTable(t wire.TargetStatus) *Table {
+	models := map[bool]string{true: "Models", false: "Networks"}[s.Learner.Blends()]
 	table := &Table{
 		Title: models + " so far",
 		Note: fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models,
 			estimate.LeastAudited),
 		Columns: []Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
 	}
-	if kind.Blends() {
+	if s.Learner.Blends() {
 		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
 	}
 	for _, p := range t.Curve.Points {
-		table.Rows = append(table.Rows, Row{Cells: []Cell{Count(p.Labels), Count(p.Rows),
-			Text(p.RMSE.String())}})
+		table.Rows = append(table.Rows, Row{Cells: []Cell{s.cell(Count(p.Labels)), s.cell(Count(p.Rows)),
+			Text(s.say("%v", p.RMSE))}})
 	}
 	return table
 }
@@ -390,21 +396,21 @@ func (s *Standing) curveFigure(t wire.TargetStatus) *Figure {
 		Curves: []Curve{fitted}}
 	if f := t.Forecast; f != nil && f.Metric == estimate.RMSE {
 		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
-		panel.Curves = append(panel.Curves, Curve{Name: s.marked("RMSE " + words.Number(rounded(f.Wanted))), X: ends,
+		panel.Curves = append(panel.Curves, Curve{Name: s.say("RMSE %s", words.Num(words.Number(rounded(f.Wanted)))), X: ends,
 			Y: []float64{f.Wanted, f.Wanted}, Reference: true})
 	}
 	for _, p := range t.Curve.Points {
 		panel.Marks = append(panel.Marks, Mark{Name: ModelWord(s.Learner) + "s so far",
 			X: float64(p.Labels), Y: p.RMSE.Value,
-			Tip: s.marked(fmt.Sprintf("%s: RMSE %v on %s", words.Count(p.Labels, "label", "labels"), p.RMSE,
-				words.Count(p.Rows, "random row", "random rows")))})
+			Tip: s.say("%v: RMSE %v on %v", words.Counted(p.Labels, "label", "labels"), p.RMSE,
+				words.Counted(p.Rows, "random row", "random rows"))})
 	}
 	panel.Marks = append(panel.Marks, Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value,
-		Tip: s.marked(t.ErrorOf)})
+		Tip: s.say("%v", errorOf(t.TargetStanding, s.Learner))})
 	return &Figure{Name: "curve", Title: "The error, with more labels", Decimal: s.decimal(),
 		Panels: []Panel{panel},
-		Note: s.marked(fmt.Sprintf("Measured on %s %s. To the right of now, the curve is a forecast.",
-			words.Whole(t.Curve.Rows), randomWord(t.TargetStanding)))}
+		Note: s.say("Measured on %s %s. To the right of now, the curve is a forecast.",
+			words.Num(words.Whole(t.Curve.Rows)), randomWord(t.TargetStanding))}
 }
 
 // outcomeFigure draws the labels of audit rows over their predictions; nil without any.
@@ -418,8 +424,8 @@ func (s *Standing) outcomeFigure(target int, name string) *Figure {
 		x, y := float64(o.Predictions[target].Value), o.Label[target]
 		low, high = min(low, x, y), max(high, x, y)
 		panel.Marks = append(panel.Marks, Mark{Name: "audit rows", X: x, Y: y,
-			Tip: o.ID + s.marked(fmt.Sprintf(": label %s, predicted %s with %s", words.Number(y), words.Number(x),
-				words.Count(o.Trained, "label", "labels")))})
+			Tip: s.say("%s: label %s, predicted %s with %v", o.ID, words.Num(words.Number(y)), words.Num(words.Number(x)),
+				words.Counted(o.Trained, "label", "labels"))})
 	}
 	if len(panel.Marks) == 0 {
 		return nil
@@ -428,7 +434,7 @@ func (s *Standing) outcomeFigure(target int, name string) *Figure {
 		Y: []float64{low, high}, Reference: true}}
 	return &Figure{Name: "audit-rows", Title: "Audit rows: what was predicted, and what was measured",
 		Decimal: s.decimal(), Panels: []Panel{panel},
-		Note: s.marked(words.Count(len(panel.Marks), "audit row, predicted before its label came.",
+		Note: s.say("%v", words.Counted(len(panel.Marks), "audit row, predicted before its label came.",
 			"audit rows, each predicted before its label came."))}
 }
 
@@ -451,9 +457,9 @@ func outTable(s *Standing) *Table {
 		if ask.LeaseEnd != nil {
 			end = TimeText(*ask.LeaseEnd)
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{Count(int(ask.Ask)).Marked(s.decimal()),
+		t.Rows = append(t.Rows, Row{Cells: []Cell{s.cell(Count(int(ask.Ask))),
 			Text(ask.Person), Text(TimeText(ask.Time)),
-			Count(out).Marked(s.decimal()), Count(len(ask.Rows)).Marked(s.decimal()), Text(end)}})
+			s.cell(Count(out)), s.cell(Count(len(ask.Rows))), Text(end)}})
 	}
 	if len(t.Rows) == 0 {
 		t.Note = "No row is out."
@@ -466,29 +472,30 @@ func historyTable(s *Standing) *Table {
 	const most = 50
 	t := &Table{Columns: []Column{{Head: "event"}, {Head: "time"}, {Head: "person"}, {Head: "what"}}}
 	for _, e := range slices.Backward(s.log[max(0, len(s.log)-most):]) {
-		what := s.marked(EventWords(e), eventNames(e)...)
+		what := s.say("%v", EventWords(e))
 		if s.state.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{Count(int(e.Seq)).Marked(s.decimal()),
+		t.Rows = append(t.Rows, Row{Cells: []Cell{s.cell(Count(int(e.Seq))),
 			Text(TimeText(e.Time)), Text(e.Person), Text(what)}})
 	}
 	t.Note = "The latest first. An event in brackets has no effect: it was undone, or it undoes another one."
 	if len(s.log) > most {
-		t.Note = s.marked(fmt.Sprintf("The last %d of %s events. ", most, words.Whole(len(s.log)))) + t.Note
+		t.Note = s.say("The last %d of %s events. ", most, words.Num(words.Whole(len(s.log)))) + t.Note
 	}
 	return t
 }
 
 // waitingNote says how many labels wait for a second look, and whether labels that the model has learnt from have
 // changed.
-func waitingNote(s *Standing) (text string) {
+func waitingNote(s *Standing) words.Text {
+	var texts []words.Text
 	if n := len(s.Doubtful); n > 0 {
-		text = fmt.Sprintf(" %s for a second look, and nothing here follows from %s.",
-			words.Count(n, "label waits", "labels wait"), map[bool]string{true: "it", false: "them"}[n == 1])
+		texts = append(texts, words.Textf(" %v for a second look, and nothing here follows from %s.",
+			words.Counted(n, "label waits", "labels wait"), map[bool]string{true: "it", false: "them"}[n == 1]))
 	}
-	if note := s.Model.Note(); note != "" {
-		text += " The " + note + "."
+	if note := s.Model.Note(); note.String() != "" {
+		texts = append(texts, words.Textf(" The %v.", note))
 	}
-	return text
+	return words.Joined(texts, "")
 }

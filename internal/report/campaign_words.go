@@ -16,57 +16,41 @@ import (
 func EventName(seq int64) string { return "event " + strconv.FormatInt(seq, 10) }
 
 // EventWords describes an event in a line.
-func EventWords(e campaign.Event) string {
+func EventWords(e campaign.Event) words.Text {
+	rowsOf := func(rows []campaign.RowRef, what, reason string) words.Text {
+		return words.Textf("%v %s: %s%s", rowsWords(len(rows)), what, idsOf(e), because(reason))
+	}
+	labelsOf := func(t *campaign.Told, what string) words.Text {
+		return words.Textf("%v %s: %s%v", words.Counted(len(t.Labels), "label", "labels"), what, idsOf(e), doubtsText(t))
+	}
 	switch {
 	case e.Created != nil:
-		return "campaign created, target " + strings.Join(e.Created.Targets, ", ")
+		return words.Textf("campaign created, target %s", strings.Join(e.Created.Targets, ", "))
 	case e.Added != nil:
-		return rowsWords(int(e.Added.Rows())) + " added"
+		return words.Textf("%v added", rowsWords(int(e.Added.Rows())))
 	case e.Asked != nil:
-		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, AskedText(e.Asked.Rows), e.Asked.Spec,
+		return words.Textf("ask %d: %v by %s; %s", e.Asked.Ask, AskedText(e.Asked.Rows), e.Asked.Spec,
 			LeaseText(e.Asked.LeaseEnd))
 	case e.Told != nil:
-		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e) + doubtsText(e.Told)
+		return labelsOf(e.Told, "told")
 	case e.Corrected != nil:
-		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e) + doubtsText(e.Corrected)
+		return labelsOf(e.Corrected, "corrected")
 	case e.Failed != nil && e.Failed.Again:
-		return rowsWords(len(e.Failed.Rows)) + " failed, to be tried again: " + idsOf(e) + because(e.Failed.Reason)
+		return rowsOf(e.Failed.Rows, "failed, to be tried again", e.Failed.Reason)
 	case e.Failed != nil:
-		return rowsWords(len(e.Failed.Rows)) + " failed: " + idsOf(e) + because(e.Failed.Reason)
+		return rowsOf(e.Failed.Rows, "failed", e.Failed.Reason)
 	case e.Returned != nil:
-		return rowsWords(len(e.Returned.Rows)) + " returned: " + idsOf(e) + because(e.Returned.Reason)
+		return rowsOf(e.Returned.Rows, "returned", e.Returned.Reason)
 	case e.Retired != nil:
-		return rowsWords(len(e.Retired.Rows)) + " retired: " + idsOf(e) + because(e.Retired.Reason)
+		return rowsOf(e.Retired.Rows, "retired", e.Retired.Reason)
 	case e.Confirmed != nil:
-		return "labels of " + rowsWords(len(e.Confirmed.Rows)) + " confirmed: " + idsOf(e) + because(e.Confirmed.Reason)
+		return words.Textf("labels of %v", rowsOf(e.Confirmed.Rows, "confirmed", e.Confirmed.Reason))
 	case e.Settings != nil:
-		return "settings changed"
+		return words.Textf("settings changed")
 	case e.Undone != nil:
-		return EventName(e.Undone.Seq) + " undone" + because(e.Undone.Reason)
+		return words.Textf("%s undone%s", EventName(e.Undone.Seq), because(e.Undone.Reason))
 	}
-	return string(e.Kind())
-}
-
-// eventNames lists what people named or wrote in the words about an event.
-func eventNames(e campaign.Event) (names []string) {
-	for _, row := range e.Rows() {
-		names = append(names, row.ID)
-	}
-	switch {
-	case e.Asked != nil:
-		return append(names, e.Asked.Spec)
-	case e.Failed != nil:
-		return append(names, e.Failed.Reason)
-	case e.Returned != nil:
-		return append(names, e.Returned.Reason)
-	case e.Retired != nil:
-		return append(names, e.Retired.Reason)
-	case e.Confirmed != nil:
-		return append(names, e.Confirmed.Reason)
-	case e.Undone != nil:
-		return append(names, e.Undone.Reason)
-	}
-	return names
+	return words.Textf("%s", e.Kind())
 }
 
 // ChangesText lists what an event changed in the settings.
@@ -91,7 +75,7 @@ func settingText(v any) string {
 }
 
 // doubtsText names the rows of labels that had to wait for a second look.
-func doubtsText(t *campaign.Told) string {
+func doubtsText(t *campaign.Told) words.Text {
 	var ids []string
 	for _, l := range t.Labels {
 		if l.Doubts != nil {
@@ -99,12 +83,12 @@ func doubtsText(t *campaign.Told) string {
 		}
 	}
 	if len(ids) == 0 {
-		return ""
+		return words.Text{}
 	}
-	return fmt.Sprintf("; %s for a second look: %s", words.Count(len(ids), "waits", "wait"), words.Some(ids))
+	return words.Textf("; %v for a second look: %s", words.Counted(len(ids), "waits", "wait"), words.Some(ids))
 }
 
-func rowsWords(n int) string { return words.Count(n, "row", "rows") }
+func rowsWords(n int) words.Text { return words.Counted(n, "row", "rows") }
 
 func because(reason string) string {
 	if reason == "" {
@@ -135,16 +119,15 @@ func ModelWord(kind learner.Kind) string {
 }
 
 // AskedText counts the rows of an ask, and its measurements if they are more.
-func AskedText(measurements []campaign.AskedRow) string {
+func AskedText(measurements []campaign.AskedRow) words.Text {
 	rows := map[int64]bool{}
 	for _, m := range measurements {
 		rows[m.Row] = true
 	}
 	if len(rows) == len(measurements) {
-		return words.Count(len(rows), "row", "rows")
+		return rowsWords(len(rows))
 	}
-	return fmt.Sprintf("%s, %s", words.Count(len(rows), "row", "rows"),
-		words.Count(len(measurements), "measurement", "measurements"))
+	return words.Textf("%v, %v", rowsWords(len(rows)), words.Counted(len(measurements), "measurement", "measurements"))
 }
 
 // LeaseText says when a lease ends.
@@ -162,7 +145,7 @@ func TimeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") 
 const MostWaiting = 10
 
 // WaitingText is why a label waits, after the name of its target.
-func WaitingText(w campaign.Waiting) string { return w.Target + " " + w.Why }
+func WaitingText(w campaign.Waiting) words.Text { return words.Textf("%s %v", w.Target, w.Why) }
 
 // waitingFacts are the lines of a status about labels that wait, with this decimal mark; 0 means a point.
 func waitingFacts(list []campaign.Waiting, now time.Time, decimal byte) (lines []string) {
@@ -177,7 +160,7 @@ func waitingFacts(list []campaign.Waiting, now time.Time, decimal byte) (lines [
 	lines = append(lines, fmt.Sprintf(text, ageText(now.Sub(list[0].Since))))
 	for _, w := range list[:min(MostWaiting, len(list))] {
 		lines = append(lines, fmt.Sprintf("%s, told %s ago%s: %s", w.ID, ageText(now.Sub(w.Since)), byText(w.Person),
-			words.MarkedIn(WaitingText(w), decimal, w.Target)))
+			WaitingText(w).In(decimal)))
 	}
 	if more := len(list) - MostWaiting; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; --json lists all", more))
@@ -194,7 +177,7 @@ func unlikelyFacts(list []campaign.Waiting, decimal byte) (lines []string) {
 	lines = append(lines, words.Count(len(list), "label counts although it is", "labels count although they are")+
 		" far from all others, and one such label can decide the error; if it is wrong, tell the right one with --correct")
 	for _, w := range list[:min(MostWaiting, len(list))] {
-		lines = append(lines, w.ID+": "+words.MarkedIn(WaitingText(w), decimal, w.Target))
+		lines = append(lines, w.ID+": "+WaitingText(w).In(decimal))
 	}
 	if more := len(list) - MostWaiting; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
@@ -223,26 +206,25 @@ func ageText(d time.Duration) string {
 }
 
 // CountsText is how many rows have each status; rows that wait are named where there are any.
-func CountsText(c campaign.Counts) string {
-	waiting := ""
+func CountsText(c campaign.Counts) words.Text {
+	var waiting, repeats words.Text
 	if c.Waiting > 0 {
-		waiting = fmt.Sprintf("%d waiting, ", c.Waiting)
+		waiting = words.Textf("%d waiting, ", c.Waiting)
 	}
-	repeats := ""
 	if c.Repeats > 0 {
-		repeats = fmt.Sprintf("; %s out", words.Count(int(c.Repeats), "further measurement of a labelled row is",
+		repeats = words.Textf("; %v out", words.Counted(int(c.Repeats), "further measurement of a labelled row is",
 			"further measurements of labelled rows are"))
 	}
-	return fmt.Sprintf("%s open, %s asked, %s labelled, %s%s failed, %s retired", words.Whole(int(c.Open)),
-		words.Whole(int(c.Asked)), words.Whole(int(c.Labelled)), waiting, words.Whole(int(c.Failed)),
-		words.Whole(int(c.Retired))) + repeats
+	number := func(n int64) words.Num { return words.Num(words.Whole(int(n))) }
+	return words.Textf("%s open, %s asked, %s labelled, %v%s failed, %s retired%v", number(c.Open), number(c.Asked),
+		number(c.Labelled), waiting, number(c.Failed), number(c.Retired), repeats)
 }
 
 // WaitingTable lists labels that wait for a second look, with this decimal mark; 0 means a point.
 func WaitingTable(list []campaign.Waiting, decimal byte) *Table {
 	t := &Table{Title: "Labels that wait", Columns: []Column{{Head: "row or id"}, {Head: "target"}, {Head: "why"}}}
 	for _, w := range list {
-		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(w.ID), Text(w.Target), Text(words.MarkedIn(w.Why, decimal))}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(w.ID), Text(w.Target), Text(w.Why.In(decimal))}})
 	}
 	return t
 }

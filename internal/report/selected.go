@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
@@ -34,17 +35,23 @@ type Selected struct {
 	Warn    func(text string)
 }
 
+// decimal is the decimal mark of the candidates' table; 0 means a point.
+func (s *Selected) decimal() byte { return s.candidates().Origin().Decimal }
+
+// say writes a text with the numbers as the table has them.
+func (s *Selected) say(format string, args ...any) string {
+	return words.Textf(format, args...).In(s.decimal())
+}
+
 // Batch returns the contents of the page about the batch.
 func (s *Selected) Batch(ctx context.Context) (*Batch, error) {
 	batch, problem := s.Result.Batch, s.Plan.Problem()
 	page := &Batch{
 		Title: words.Count(len(batch.Picks), "row to label next", "rows to label next"),
-		Intro: []string{fmt.Sprintf("Picked from %s, given %s.", words.Count(s.Metrics.Pool, "candidate", "candidates"),
-			words.Count(s.Metrics.Labelled, "labelled row", "labelled rows"))},
-		Next: s.Next, Facts: s.facts(), Typical: math.NaN(), Decimal: s.candidates().Origin().Decimal,
-		Warnings: slices.Clone(s.Said),
+		Intro: []string{s.say("Picked from %v, given %v.", words.Counted(s.Metrics.Pool, "candidate", "candidates"),
+			words.Counted(s.Metrics.Labelled, "labelled row", "labelled rows"))},
+		Next: s.Next, Facts: s.facts(), Typical: math.NaN(), Decimal: s.decimal(), Warnings: slices.Clone(s.Said),
 	}
-	page.Intro[0] = words.MarkedIn(page.Intro[0], page.Decimal)
 	inputs := s.inputColumns()
 	for _, c := range inputs {
 		page.Inputs = append(page.Inputs, c.Name())
@@ -73,9 +80,7 @@ func (s *Selected) Batch(ctx context.Context) (*Batch, error) {
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return nil, ctx.Err()
-	} else if err == nil {
-		page.Map.Note = words.MarkedIn(page.Map.Note, page.Decimal)
-	} else {
+	} else if err != nil {
 		text := "the page has no picture of the rows: " + err.Error()
 		s.Warn(text)
 		page.Warnings = append(page.Warnings, text)
@@ -279,7 +284,7 @@ func (s *Selected) place(ctx context.Context, picks, candidates, labelled []int)
 		Candidates: of(0, len(candidates)), Labelled: of(len(candidates), len(labelled)),
 		Picks: of(len(candidates)+len(labelled), len(picks)), Share: plane.Share,
 	}
-	m.Note = fmt.Sprintf("Shown are %s, %s and all picks; the directions are computed from %d of the rows.",
+	m.Note = s.say("Shown are %v, %v and all picks; the directions are computed from %d of the rows.",
 		someOf(len(candidates), p.Pool.Rows, "candidates"), someOf(len(labelled), p.Train.Rows, "labelled rows"), sample.Rows)
 	if !s.Request.Spec.UsesKernel() {
 		m.Note = "Random selection uses no kernel: the picture shows the inputs. " + m.Note
@@ -313,53 +318,59 @@ func (s *Selected) matters(ctx context.Context, inputs []string) ([]float64, err
 }
 
 // someOf counts the rows that the map shows.
-func someOf(n, of int, what string) string {
+func someOf(n, of int, what string) words.Text {
 	if n == of {
-		return fmt.Sprintf("all %s %s", words.Whole(n), what)
+		return words.Textf("all %s %s", words.Num(words.Whole(n)), what)
 	}
-	return fmt.Sprintf("%s of %s %s", words.Whole(n), words.Whole(of), what)
+	return words.Textf("%s of %s %s", words.Num(words.Whole(n)), words.Num(words.Whole(of)), what)
 }
 
 // facts lists how the batch was made.
 func (s *Selected) facts() []Fact {
-	decimal := s.candidates().Origin().Decimal
 	list := []Fact{
 		{Name: "method", Value: s.Spec}, {Name: "seed", Value: strconv.FormatUint(s.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.Files, ", ")},
-		{Name: "rows", Value: words.MarkedIn(fmt.Sprintf("%s labelled, %s, %d requested, %d picked",
-			words.Whole(s.Metrics.Labelled), words.Count(s.Metrics.Pool, "candidate", "candidates"), s.Plan.Batch,
-			len(s.IDs)), decimal)},
+		{Name: "rows", Value: s.say("%s labelled, %v, %d requested, %d picked",
+			words.Num(words.Whole(s.Metrics.Labelled)), words.Counted(s.Metrics.Pool, "candidate", "candidates"),
+			s.Plan.Batch, len(s.IDs))},
 		{Name: "inputs", Value: words.Count(s.Metrics.Inputs, "number", "numbers") + " per row" + s.inputNames()},
 	}
 	if model := s.Plan.Model(); model != nil && model.Kind().Blends() {
-		list = append(list, s.learnerFacts(decimal)...)
+		list = append(list, s.learnerFacts()...)
 	} else if model != nil {
 		networks := model.Ensemble()
 		list = append(list, Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(networks),
 			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
 	}
 	if s.Metrics.Cost != nil {
-		text := words.Number(float64(*s.Metrics.Cost))
+		text := words.Textf("%s", words.Num(words.Number(float64(*s.Metrics.Cost))))
 		if s.Request.Budget != nil {
-			text += " of " + words.Number(*s.Request.Budget)
+			text = words.Textf("%v of %s", text, words.Num(words.Number(*s.Request.Budget)))
 		}
-		list = append(list, Fact{Name: "cost", Value: words.MarkedIn(text, decimal)})
+		list = append(list, Fact{Name: "cost", Value: s.say("%v", text)})
 	}
 	t := s.Timings
 	return append(list,
 		Fact{Name: "seconds",
-			Value: words.MarkedIn(fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total,
-				t.Read, t.Train, t.Kernel, t.Select), decimal)},
+			Value: s.say("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total,
+				t.Read, t.Train, t.Kernel, t.Select)},
 		Fact{Name: "version", Value: s.Version})
 }
 
 // learnerFacts say what was chosen for each target, and why.
-func (s *Selected) learnerFacts(decimal byte) (list []Fact) {
-	for _, t := range s.Targets {
-		list = append(list, Fact{Name: t.Target + ": learner", Value: words.MarkedIn(t.Learner, decimal)})
-	}
-	if list == nil {
-		list = []Fact{{Name: "learner", Value: words.MarkedIn(s.Learner, decimal)}}
+func (s *Selected) learnerFacts() (list []Fact) {
+	model := s.Plan.Model()
+	other := s.Plan.Fitted().PickedBy(s.Request.WithDefaults().Spec)
+	for k := range model.Targets() {
+		name, one := "learner", model.Target(k)
+		if len(s.Targets) > 0 {
+			name = s.Targets[k].Target + ": learner"
+		}
+		text := learner.ChoiceText(one.Candidates(), one.Provenance().ValidRMSE[0])
+		if other != "" {
+			text = words.Textf("%v; %s", text, other)
+		}
+		list = append(list, Fact{Name: name, Value: s.say("%v", text)})
 	}
 	return list
 }
@@ -403,8 +414,7 @@ func (s *Selected) predictedErrors(ctx context.Context, page *Batch, picks,
 	}
 	if others.Relative != nil {
 		page.Errors = append(page.Errors, Fact{Name: "uncertainty",
-			Value: words.MarkedIn(fmt.Sprintf("%.2f times that of a typical held-out row, the median over the candidates",
-				page.Typical), page.Decimal)})
+			Value: s.say("%.2f times that of a typical held-out row, the median over the candidates", page.Typical)})
 	}
 	return nil
 }
@@ -418,23 +428,23 @@ func (s *Selected) targetErrors(ctx context.Context, page *Batch, k int,
 		prefix, valid, pool = s.Targets[k].Target+": ", s.Targets[k].ValidRMSE, s.Targets[k].PoolRMSE
 	}
 	add := func(name, format string, args ...any) {
-		page.Errors = append(page.Errors, Fact{Name: prefix + name,
-			Value: words.MarkedIn(fmt.Sprintf(format, args...), page.Decimal)})
+		page.Errors = append(page.Errors, Fact{Name: prefix + name, Value: s.say(format, args...)})
 	}
 	for i, v := range valid {
 		name := fmt.Sprintf("RMSE of network %d", i+1)
 		if model.Kind().Blends() {
 			name = "RMSE out of fold"
 		}
-		add(name, "%s: %s", words.Number(float64(v)), fitted.ValidRMSEMeaning(model))
+		add(name, "%s: %s", words.Num(words.Number(float64(v))), fitted.ValidRMSEMeaning(model))
 	}
 	if pool != nil {
-		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)
+		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", *pool, pool.Rows)
 	}
 	if at := slices.Index(s.Plan.Rows.Targets, s.Plan.Model().TargetName(k)); at >= 0 {
 		_, labels := s.Plan.Rows.Labelled(at)
 		if scale, err := dataset.FitLabelScaler(labels); err == nil {
-			add("deviation of the labels", "%s: the RMSE of always predicting their mean", words.Number(scale.Deviation))
+			add("deviation of the labels", "%s: the RMSE of always predicting their mean",
+				words.Num(words.Number(scale.Deviation)))
 		}
 	}
 	low, high, err := model.PredictInterval(ctx, s.Plan.Rows.Pool.SelectRows(candidates), conformal.DefaultCoverage)
@@ -450,7 +460,7 @@ func (s *Selected) targetErrors(ctx context.Context, page *Batch, k int,
 	slices.Sort(high)
 	add("interval",
 		"a label is within ± %s (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
-		words.Number(high[len(high)/2]), 100*conformal.DefaultCoverage, model.Intervals())
+		words.Num(words.Number(high[len(high)/2])), 100*conformal.DefaultCoverage, model.Intervals())
 	return nil
 }
 

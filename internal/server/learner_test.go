@@ -32,7 +32,7 @@ func TestLearners(t *testing.T) {
 	}
 	standing := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/blend/standing", nil)
 	if found := standing.Targets[0].Learners; standing.Learner != learner.Auto || len(found) != 1 || found[0].Ask != 1 ||
-		found[0].Weights() == "" || len(found[0].Candidates) < 2 {
+		found[0].Weights().String() == "" || len(found[0].Candidates) < 2 {
 		t.Errorf("the standing has %q, %+v", standing.Learner, found)
 	}
 	for kind, path := range map[string]string{"predict": "predictions", "map": "maps"} {
@@ -46,7 +46,7 @@ func TestLearners(t *testing.T) {
 	v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/blend/asks",
 		map[string]any{"rows": 2}))
 	if found := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/blend/standing",
-		nil).Targets[0].Learners; len(found) != 2 || found[1].Weights() != "1.00 gp" {
+		nil).Targets[0].Learners; len(found) != 2 || found[1].Weights().String() != "1.00 gp" {
 		t.Errorf("with another learner: %+v", found)
 	}
 	for what, path := range map[string]string{"POST": "/v1/campaigns?name=x&target=y&learner=forest",

@@ -33,7 +33,7 @@ func TestLabelsThatWait(t *testing.T) {
 	}
 	told := tell("labeller", "tells", false, map[string]float64{"s50": 210})
 	if len(told.Waiting) != 1 || told.Waiting[0].ID != "s50" ||
-		!strings.HasPrefix(told.Waiting[0].Why, "210; expected ") || told.Waiting[0].Person != "leo" {
+		!strings.HasPrefix(told.Waiting[0].Why.String(), "210; expected ") || told.Waiting[0].Person != "leo" {
 		t.Fatalf("told %+v", told)
 	}
 	counts := func() campaign.Counts {

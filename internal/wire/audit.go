@@ -78,7 +78,7 @@ func AuditOf(ctx context.Context, c *campaign.Campaign, a campaign.Ask, report f
 
 func auditOf(of *campaign.Labelled, target string, r *audit.Report) AuditTarget {
 	name := func(row int) string { return of.Refs[row].ID }
-	t := AuditTarget{Target: target, Answer: r.Answer(auditLevel, name), Suspects: len(r.Suspects(auditLevel)),
+	t := AuditTarget{Target: target, Answer: r.Answer(auditLevel, name).String(), Suspects: len(r.Suspects(auditLevel)),
 		Findings: []AuditFinding{}}
 	for _, f := range r.Findings[:min(max(mostAudits, t.Suspects), len(r.Findings))] {
 		one := AuditFinding{RowRef: of.Refs[f.Row], Label: f.Label, Prediction: f.Prediction, Low: f.Low,

@@ -4,7 +4,6 @@ package words
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,22 +55,6 @@ func Marked(number string, decimal byte) string {
 	}
 	return strings.NewReplacer(".", ",", ",", ".").Replace(number)
 }
-
-// MarkedIn writes the numbers of a sentence with a decimal mark, 0 for a point. Names in it, such as ids, stay as they
-// are.
-func MarkedIn(text string, decimal byte, names ...string) string {
-	if decimal != ',' {
-		return text
-	}
-	for _, name := range names {
-		if before, after, found := strings.Cut(text, name); found && strings.ContainsAny(name, ".,") {
-			return MarkedIn(before, decimal, names...) + name + MarkedIn(after, decimal, names...)
-		}
-	}
-	return numbers.ReplaceAllStringFunc(text, func(number string) string { return Marked(number, decimal) })
-}
-
-var numbers = regexp.MustCompile(`\d+(,\d{3})*(\.\d+)?`)
 
 // Some lists the first few names.
 func Some(names []string) string {
@@ -241,9 +224,9 @@ func Range(low, high float64) (string, string) {
 }
 
 // Estimate writes a number and the interval around it: 3,030 (2,310 to 4,560).
-func Estimate(v, low, high float64) string {
+func Estimate(v, low, high float64) Text {
 	value, from, to := Interval(v, low, high)
-	return fmt.Sprintf("%s (%s to %s)", value, from, to)
+	return Textf("%s (%s to %s)", Num(value), Num(from), Num(to))
 }
 
 // Interval writes a number and the ends of the interval around it, all to the same

@@ -2,6 +2,7 @@ package words
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"testing"
@@ -50,7 +51,7 @@ func TestNumbers(t *testing.T) {
 		check("Range", c.Of, low+" to "+high, c.Want)
 	}
 	for _, c := range cases.Estimate {
-		check("Estimate", c.Of, Estimate(c.Of[0], c.Of[1], c.Of[2]), c.Want)
+		check("Estimate", c.Of, Estimate(c.Of[0], c.Of[1], c.Of[2]).String(), c.Want)
 	}
 	if n := len(cases.Number) + len(cases.Grouped) + len(cases.Range) + len(cases.Estimate); n < 40 {
 		t.Errorf("%d cases", n)
@@ -109,20 +110,27 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestMarkedIn: numbers of a sentence get the mark, its commas stay.
-func TestMarkedIn(t *testing.T) {
+// TestText: numbers of a text get the mark; names and the commas between its words stay.
+func TestText(t *testing.T) {
 	t.Parallel()
-	const text = "0.96 gp, 0.04 extra-trees (RMSE out of fold: gp 1,046.5, blend 12), sketch(512)."
-	if got, want := MarkedIn(text, ','),
-		"0,96 gp, 0,04 extra-trees (RMSE out of fold: gp 1.046,5, blend 12), sketch(512)."; got != want {
-		t.Errorf("%s", got)
+	weights := []Text{Textf("%.2f %s", 0.96, "gp"), Textf("%.2f %s", float32(0.04), "A1.5")}
+	text := Textf("%v (%5.1f %% of %s, %s, %d), %v and %v", Joined(weights, ", 1% "), 12.25, Num("1,046.5"), "sketch(1,5)",
+		1500, Counted(1234, "row of 1.5", "rows of 1.5"), Estimate(3030, 2310, 4560))
+	for decimal, want := range map[byte]string{
+		0:   "0.96 gp, 1% 0.04 A1.5 ( 12.2 % of 1,046.5, sketch(1,5), 1500), 1,234 rows of 1.5 and 3,030 (2,310 to 4,560)",
+		',': "0,96 gp, 1% 0,04 A1.5 ( 12,2 % of 1.046,5, sketch(1,5), 1500), 1.234 rows of 1.5 and 3.030 (2.310 to 4.560)",
+	} {
+		if got := text.In(decimal); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
 	}
-	if MarkedIn(text, 0) != text {
-		t.Error("a point has become another mark")
+	raw, err := json.Marshal(text)
+	var back Text
+	if err != nil || json.Unmarshal(raw, &back) != nil || back.String() != text.String() {
+		t.Errorf("%s, %v", raw, err)
 	}
-	if got := MarkedIn("the 0.5*ll of A1.5 and 7 is 1.5; A1.5 is 7.25", ',', "", "7", "A1.5",
-		"0.5*ll"); got != "the 0.5*ll of A1.5 and 7 is 1,5; A1.5 is 7,25" {
-		t.Errorf("%s", got)
+	if got := fmt.Sprintf("%s %v", Counted(1, "row", "rows"), Text{}); got != "1 row " {
+		t.Errorf("%q", got)
 	}
 }
 

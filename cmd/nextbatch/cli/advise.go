@@ -113,9 +113,9 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 			troubled++
 			first = cmp.Or(first, fmt.Sprintf("%s with %s: %s", r.Spec, words.Count(r.Labels, "label", "labels"), warnings[0]))
 		}
-		a.progress.step("replay", done, of, words.MarkedIn(
-			fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec,
-				r.Split+1, r.Labels, r.Test.RMSE), a.decimal, append(slices.Clone(rows.Targets), r.Spec)...))
+		a.progress.step("replay", done, of, words.Textf(
+			"%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels,
+			r.Test.RMSE).In(a.decimal))
 	}
 	advice, err := q.Advise(ctx)
 	a.progress.done()

@@ -166,7 +166,7 @@ func (a *auditing) answer(of *report.Audit) *answer {
 		for _, one := range result.Each() {
 			fmt.Fprintln(out, one.Sentence())
 			if one.Learner != "" {
-				fmt.Fprintf(out, "learner  %s\n", one.Marked(one.Learner))
+				fmt.Fprintf(out, "learner  %s\n", one.Chosen())
 			}
 			fmt.Fprintln(out)
 			if a.out != "" {

@@ -66,7 +66,7 @@ func printHistory(ctx context.Context, c *campaign.Campaign, row string, asJSON 
 			}
 			continue
 		}
-		what := report.EventWords(e) + report.ChangesText(changes[e.Seq])
+		what := report.EventWords(e).String() + report.ChangesText(changes[e.Seq])
 		if s.Undone(e.Seq) {
 			what = "[" + what + "]"
 		}
