@@ -84,6 +84,19 @@ var fields = map[string]string{"Batch": "rows", "GroupColumn": "“Column of gro
 var marks = map[string][2]string{",": {",", "comma"}, ";": {";", "semicolon"}, "\t": {"tab", "tab"}, "|": {"|", "bar"},
 	" ": {"space", "blank"}, ".": {".", "point"}, "'": {"'", "apostrophe"}}
 
+// NameOf returns what parameters call a separator or mark, such as comma; empty for none.
+func NameOf(mark byte) string { return marks[string(mark)][1] }
+
+// MarkOf returns the separator or mark that parameters call by this name; 0 for none.
+func MarkOf(name string) byte {
+	for mark, names := range marks {
+		if names[1] == name {
+			return mark[0]
+		}
+	}
+	return 0
+}
+
 // Flag words an option, with its value if one is given, as an argument of the command: --decimal ,
 func Flag(option string, value ...string) string {
 	flag := table[option].flag

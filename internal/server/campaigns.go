@@ -90,7 +90,7 @@ func (s *Server) status(ctx context.Context, name string) (Campaign, error) {
 }
 
 func statusOf(name string, state *campaign.State) Campaign {
-	return Campaign{wire.AboutOf(name, state), state.Counts(), nameOfMark(state.Created.Style().Decimal), nil}
+	return Campaign{wire.AboutOf(name, state), state.Counts(), options.NameOf(state.Created.Style().Decimal), nil}
 }
 
 // Upload is the body of a request that uploads a table. It is read as a stream.

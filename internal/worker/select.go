@@ -57,19 +57,13 @@ type selectBody struct {
 	Missing      string   `json:"missing"`
 	Censored     string   `json:"censored"`
 	Lod          lod      `json:"lod"`
-	Cost         string   `json:"cost"`
-	Budget       *float64 `json:"budget"`
-	CostAware    bool     `json:"cost_aware"`
-	Group        string   `json:"group"`
-	PerGroup     int      `json:"per_group"`
-	GroupInput   bool     `json:"group_input"`
-	MinPerGroup  int      `json:"min_per_group"`
-	MaxGroups    int      `json:"at_most_groups"`
-	Same         []string `json:"same"`
-	Runs         int      `json:"runs"`
 
-	Replicates     int            `json:"replicates"`
-	ReplicateShare campaign.Share `json:"replicate_share"`
+	limits.Limits                // those of them that Python calls otherwise, or writes otherwise, follow
+	Cost          string         `json:"cost"`
+	CostAware     bool           `json:"cost_aware"`
+	Group         string         `json:"group"`
+	GroupInput    bool           `json:"group_input"`
+	Share         campaign.Share `json:"replicate_share"`
 	plate.Layout
 }
 
@@ -136,11 +130,9 @@ func (c *call) fromTables() (r nextbatch.Request, plot bool, err error) {
 		return r, false, err
 	}
 	r.TargetColumns, r.IDColumn, r.RandomColumn, r.Columns = body.Y, body.ID, body.RandomColumn, body.Columns
-	r.Limits = limits.Limits{CostColumn: body.Cost, Budget: body.Budget, PerCost: body.CostAware, GroupColumn: body.Group,
-		PerGroup: body.PerGroup, GroupIsInput: body.GroupInput,
-		MinPerGroup: body.MinPerGroup, MaxGroups: body.MaxGroups, Same: body.Same, Runs: body.Runs,
-		Replicates: body.Replicates, ReplicateShare: float64(body.ReplicateShare)}
-	r.Layout = body.Layout
+	r.Limits, r.Layout = body.Limits, body.Layout
+	r.CostColumn, r.PerCost, r.GroupColumn, r.GroupIsInput, r.ReplicateShare = body.Cost, body.CostAware, body.Group,
+		body.GroupInput, float64(body.Share)
 	r.Members, r.Learner = body.Members, body.Learner
 	if r.Given, err = c.givenTo(body.Learners); err != nil {
 		return r, false, err
