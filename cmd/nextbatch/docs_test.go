@@ -493,14 +493,39 @@ func literals(t *testing.T, file string) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast.Inspect(tree, func(n ast.Node) bool {
-		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
-			value, _ := strconv.Unquote(text.Value)
-			list = append(list, regexp.MustCompile(`%[0-9.]*[a-z]`).ReplaceAllString(value, "\n"))
-		}
-		return true
+	eachText(tree, func(text string) {
+		list = append(list, regexp.MustCompile(`%[0-9.]*[a-z]`).ReplaceAllString(text, "\n"))
 	})
 	return list
+}
+
+// eachText visits the strings in a piece of code. What + puts together is one.
+func eachText(of ast.Node, visit func(text string)) {
+	ast.Inspect(of, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		text, ok := constantText(e)
+		if ok {
+			visit(text)
+		}
+		return !ok
+	})
+}
+
+// constantText returns the value of a string, or of several that + puts together.
+func constantText(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, e.Kind == token.STRING && err == nil
+	case *ast.BinaryExpr:
+		before, first := constantText(e.X)
+		after, second := constantText(e.Y)
+		return before + after, e.Op == token.ADD && first && second
+	}
+	return "", false
 }
 
 // warningsIn returns, for each warning in a Go file, its longest part without a name or a number. Where a warning is a
@@ -599,16 +624,12 @@ func saidBy(e ast.Expr, returned map[string][]string) []string {
 // longestText returns the longest part of the strings in a piece of code that has no name and no number; empty if it is
 // short.
 func longestText(of ast.Node) (longest string) {
-	ast.Inspect(of, func(n ast.Node) bool {
-		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
-			value, _ := strconv.Unquote(text.Value)
-			for _, part := range regexp.MustCompile(`%[0-9.]*[a-z]`).Split(value, -1) {
-				if len(part) > len(longest) {
-					longest = strings.TrimSpace(part)
-				}
+	eachText(of, func(text string) {
+		for _, part := range regexp.MustCompile(`%[0-9.]*[a-z]`).Split(text, -1) {
+			if len(part) > len(longest) {
+				longest = strings.TrimSpace(part)
 			}
 		}
-		return true
 	})
 	if len(longest) <= 4 {
 		return ""

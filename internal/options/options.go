@@ -1,5 +1,5 @@
 // Package options says what each door calls an option: the command line, requests over HTTP, the JSON of settings and
-// asks, the page of the service, and Python. Messages name options by it, so that an advice is worded where it is given.
+// asks, the page of the service, and Python. Messages name options by it, so that advice is worded where it is given.
 package options
 
 import (

@@ -17,8 +17,8 @@ type Text struct {
 // Num is the text of a number, such as 1,234.5. It gets the decimal mark of the text that it is part of.
 type Num string
 
-// Textf returns a text, of what fmt.Sprintf takes. Floating-point numbers, Nums and texts, also those that a method Text
-// of an argument returns, get the decimal mark.
+// Textf returns a text, of what fmt.Sprintf takes. Floating-point numbers, Nums and texts get the decimal mark, also
+// texts that a method Text of an argument returns.
 func Textf(format string, args ...any) Text { return Text{format, args} }
 
 // Counted is Count as a text.

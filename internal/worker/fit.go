@@ -64,7 +64,7 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.toLearn(body, config)
+	s, err := c.labelledRows(body, config)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +101,10 @@ type fitInput struct {
 	warnings []string
 }
 
-// toLearn returns the rows of a request with their labels.
-func (c *call) toLearn(body fitBody, config network.Config) (s fitInput, err error) {
+// labelledRows returns the rows of a request with their labels.
+func (c *call) labelledRows(body fitBody, config network.Config) (s fitInput, err error) {
 	if body.Table != nil {
-		return c.tableToLearn(body, config)
+		return c.labelledTable(body, config)
 	}
 	if len(c.Data) != 2+len(body.Learners) {
 		return s,
@@ -136,8 +136,8 @@ func checkRanges(ranges dataset.Ranges, labels []float64, targets int) error {
 	return nil
 }
 
-// tableToLearn returns the labelled rows of a table.
-func (c *call) tableToLearn(body fitBody, config network.Config) (s fitInput, err error) {
+// labelledTable returns the labelled rows of a table.
+func (c *call) labelledTable(body fitBody, config network.Config) (s fitInput, err error) {
 	t, err := c.inputs(body.inputTable, body.Y)
 	if err != nil {
 		return s, err
