@@ -33,7 +33,7 @@ func (Process) Refuses(rows, _ int) string {
 // too good, and so would be the weight of the process.
 const fewForOneProcess = 512
 
-// CrossFit implements Learner. With few labels, hyperparameters are fitted anew in each fold, and
+// CrossFit implements Learner. With few labels, hyperparameters are fitted again in each fold, and
 // the processes of the folds are averaged with that of all labels.
 func (Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	return t.EachTarget(func(one *Task) (*CrossFitted, error) {

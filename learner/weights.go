@@ -17,7 +17,7 @@ const MostCandidates = 12
 const shrinkage = 3
 
 // usualErrors is the share of the rows whose squared errors count in full, and passes how often
-// the others are found anew.
+// the others are determined again.
 const (
 	usualErrors = 0.9
 	passes      = 8

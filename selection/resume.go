@@ -15,7 +15,7 @@ func (d *driver) resume(choices []Choice) error {
 	}
 	if _, takesBack := d.state.(Backward); takesBack {
 		return &MethodError{Method: d.result.Method,
-			Reason: "it takes rows back, so it cannot go on with a run that was cut off"}
+			Reason: "it takes rows back, so it cannot resume a run that was cut off"}
 	}
 	var rows []int
 	for _, c := range choices {

@@ -274,7 +274,7 @@ func (s *Server) resume() {
 			s.logJob("a job that has failed is still written down", o, s.options.Tokens.dropJob(ctx, o.ID))
 			continue
 		}
-		s.options.Log.Info("a job goes on", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign)
+		s.options.Log.Info("a job resumes", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign)
 		_, err := s.jobs.start(o, none, func() error { return nil }, s.work)
 		s.logJob("a job cannot be taken up again", o, err)
 	}

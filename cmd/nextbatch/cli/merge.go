@@ -82,7 +82,7 @@ file keeps it. Correct it there, or merge again with --accept if it is right.
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
 file has the separator, the decimal mark and the line ends of the table, in UTF-8,
 with a byte-order mark for Excel unless the table was in UTF-8 without one. A
-workbook (.xlsx) is written anew and has one sheet, with the values of the table, in
+workbook (.xlsx) is rewritten as one sheet with the values of the table, in
 which the target column is coloured; a workbook that has formulas or several sheets is
 not replaced.
 

@@ -311,7 +311,7 @@ func (s *selecting) check() error {
 		return requestError(err)
 	}
 	if method := s.request.Spec.Method; s.checkpoint != "" && method.Info().TakesBack {
-		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot go on: leave out --checkpoint, or choose another --method", method)
+		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot resume: leave out --checkpoint, or choose another --method", method)
 	}
 	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out},
 		{"the predictions of --out", predictionsFile(s.out)}, {"--report", s.page},

@@ -8,7 +8,7 @@ import (
 )
 
 // fakeTotals is the search of BAIT (package selection, bait.go): c and v of a row are computed
-// anew whenever they are asked for.
+// again whenever they are requested.
 type fakeTotals[T matrix.Float] struct {
 	*fakeRows[T]
 	sigma2, offset float64
