@@ -81,7 +81,7 @@ func TestReplicatesAreHandedOutAndTold(t *testing.T) {
 		t.Errorf("three measurements are %+v, the label %v", m, s.Label(row))
 	}
 	if noise := s.Noise()[0]; noise.Rows != 1 || noise.Freedom != 2 ||
-		!strings.Contains(noise.String(), "too few rows to tell") {
+		!strings.Contains(noise.Text().String(), "too few rows to tell") {
 		t.Errorf("the noise is %+v: %v", noise, noise)
 	}
 	// Late labels are taken, also of rows that are open again.
@@ -188,7 +188,7 @@ func TestRepeatsOfLabelledRows(t *testing.T) {
 		t.Errorf("after the repeats: %+v, %v", s.Counts(), s.Label(1))
 	}
 	if noise := s.Noise()[0]; noise.Rows != 5 || noise.Freedom != 5 ||
-		!strings.Contains(noise.String(), "5 rows measured twice or more") ||
+		!strings.Contains(noise.Text().String(), "5 rows measured twice or more") ||
 		math.Abs(float64(noise.Deviation)-math.Sqrt(0.5/5)) > 1e-12 {
 		t.Errorf("the noise is %+v: %v", noise, noise)
 	}

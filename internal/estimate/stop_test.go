@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 func TestParseStopRule(t *testing.T) {
@@ -126,18 +127,19 @@ func TestStopIsEarned(t *testing.T) {
 
 func TestStopRuleOfSeveralTargets(t *testing.T) {
 	t.Parallel()
-	stop, goOn, early := Advice{Stop, "s", 0}, Advice{GoOn, "g", 0}, Advice{TooEarly, "e", 0}
+	that := func(v Verdict, because string) Advice { return Advice{Verdict: v, Because: words.Textf("%s", because)} }
+	stop, goOn, early := that(Stop, "s"), that(GoOn, "g"), that(TooEarly, "e")
 	names := []string{"a", "b", "c"}
 	for _, c := range []struct {
 		advice []Advice
-		want   Advice
+		want   string
 	}{
-		{[]Advice{stop, stop, stop}, Advice{Stop, "a: s; b: s; c: s", 0}},
-		{[]Advice{stop, early, stop}, Advice{TooEarly, "b: e", 0}},
-		{[]Advice{stop, early, goOn}, Advice{GoOn, "c: g", 0}},
-		{nil, Advice{GoOn, "the stop rule concerns no target", 0}},
+		{[]Advice{stop, stop, stop}, "stop: a: s; b: s; c: s"},
+		{[]Advice{stop, early, stop}, "too early to tell: b: e"},
+		{[]Advice{stop, early, goOn}, "go on: c: g"},
+		{nil, "go on: the stop rule concerns no target"},
 	} {
-		if got := Together(names, c.advice); got != c.want {
+		if got := Together(names, c.advice); got.String() != c.want {
 			t.Errorf("%v: %v", c.advice, got)
 		}
 	}

@@ -128,6 +128,13 @@ func BatchOf(e campaign.AskEvent, warnings []string) Batch {
 		e.Layout.Plate, e.Layout.Controls}
 }
 
+// Printed returns a result as --json prints it: with each reason once, as it is with what is predicted.
+func Printed(r *nextbatch.Result) *nextbatch.Result {
+	printed := *r
+	printed.ReasonsAlone = nil
+	return &printed
+}
+
 // ReasonsAlone returns the reason of each line of a result without what is predicted. It is empty where an earlier
 // program stored the result, which has the reason with predictions only.
 func ReasonsAlone(r *nextbatch.Result) (list []string) {
@@ -192,7 +199,7 @@ type Asked struct {
 
 // AskedOf describes a batch of a campaign.
 func AskedOf(name string, b *campaign.Batch) Asked {
-	asked := Asked{Result: b.Result, Campaign: name, Ask: b.Ask, Event: b.Seq, Person: b.Person,
+	asked := Asked{Result: Printed(b.Result), Campaign: name, Ask: b.Ask, Event: b.Seq, Person: b.Person,
 		LeaseEnd: b.LeaseEnd, Audit: []bool{},
 		Trained: b.Trained, Kept: b.Kept, Repeated: b.Repeated}
 	for _, row := range b.Rows {

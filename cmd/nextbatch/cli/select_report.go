@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/limits"
 )
@@ -35,7 +36,7 @@ func (s *selecting) answer(ctx context.Context, r *nextbatch.Result) *answer {
 		return batch.Page(), nil
 	})
 	if s.json {
-		found.json = r
+		found.json = wire.Printed(r)
 	}
 	if r.Missing > 0 {
 		found.short = partialError{len(r.Indices), s.plan.Batch, r.Short}

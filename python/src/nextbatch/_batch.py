@@ -95,6 +95,7 @@ class Batch:
     details: dict[str, Any] = field(repr=False)
     _pool: Any = field(default=None, repr=False)
     _places: list[npt.NDArray[np.float64]] = field(default_factory=list, repr=False)
+    _alone: list[str] = field(default_factory=list, repr=False)  # the reasons without what is predicted
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -215,6 +216,7 @@ def _renamed(own: dict[str, Any], taken: Sequence[Any]) -> dict[str, Any]:
 
 def from_answer(body: dict[str, Any], pool: Any, ids: Any, places: list[npt.NDArray[Any]]) -> Batch:
     """Make a batch from the worker's answer. The ids are those of all candidates, or None."""
+    alone = body.pop("reasons_alone", body["reasons"])
     indices = np.array(body["indices"], np.int64)
     predicted = body["predictions"]
     return Batch(
@@ -238,6 +240,7 @@ def from_answer(body: dict[str, Any], pool: Any, ids: Any, places: list[npt.NDAr
         details=body,
         _pool=pool,
         _places=places,
+        _alone=alone,
     )
 
 

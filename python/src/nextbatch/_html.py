@@ -100,7 +100,7 @@ def batch(picks: Any) -> Shown:
     columns = [column("pick", range(1, len(picks) + 1)), column("row", picks.ids), *(column(name, values) for name, values in picks._lab().items())]
     if len(picks.predictions):
         columns.append(intervals("prediction", picks.predictions, picks.low, picks.high))
-    columns.append(column("reason", picks.details.get("reasons_alone", picks.reasons)))
+    columns.append(column("reason", picks._alone))
     return some(len(picks), f"{rows_of(len(picks))} to label next, the most useful first, by {picks.method}", columns)
 
 
