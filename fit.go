@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
@@ -67,7 +68,7 @@ func (r *Request) leastNetworks() int {
 // read turns the tables into numbers, if there is memory for them. Folder returns where those go that exceed it.
 func (r *Request) read(ctx context.Context, admit func(forecast.Sizes) error,
 	folder func() string) (*tables.Rows, error) {
-	t, err := r.tables()
+	t, err := r.tables(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (r *Request) read(ctx context.Context, admit func(forecast.Sizes) error,
 		return refused
 	}
 	t.Folder = folder
-	rows, err := t.Rows(ctx)
+	rows, err := earlierdata.Rows(ctx, t, &r.Options)
 	switch {
 	case refused != nil:
 		return nil, refused

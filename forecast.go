@@ -39,8 +39,7 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 			return err
 		}
 	}
-	_,
-		explicit := forecast.Width(p.request.Spec, p.request.sizes(forecast.Sizes{Train: p.Labelled, Pool: p.Pool,
+	_, explicit := forecast.Width(p.request.Spec, p.request.sizes(forecast.Sizes{Train: p.Labelled, Pool: p.Pool,
 		Inputs: p.Inputs}, p.Model()))
 	kernel, selecting := forecast.Selection(small, large, p.Pool, p.Batch, explicit)
 	f.Kernel, f.Select = fitted.Float(kernel), fitted.Float(selecting)

@@ -225,7 +225,7 @@ func (p predicted) Predictions(_ context.Context, rows matrix.Dense[float32]) (m
 // Leaks returns the columns that are not inputs because they are measured together with the label, and warnings that
 // name them.
 func (r Request) Leaks(ctx context.Context) ([]tables.Judged, []string, error) {
-	t, err := r.tables()
+	t, err := r.tables(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,12 +2,14 @@ package nextbatch
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
@@ -357,29 +359,26 @@ func (r *Request) given() tables.Tables {
 }
 
 // tables returns the tables of the request, without the columns that are not inputs.
-func (r *Request) tables() (tables.Tables, error) {
-	t := r.given()
+func (r *Request) tables(ctx context.Context) (t tables.Tables, err error) {
+	t = r.given()
 	t.NotInputs = []string{r.CostColumn}
 	if !r.GroupIsInput {
 		t.NotInputs = append(t.NotInputs, r.GroupColumn)
 	}
 	for _, name := range append([]string{r.IDColumn, r.CostColumn, r.GroupColumn}, r.Same...) {
-		if name == "" {
-			continue
-		}
-		if _, err := r.pool().Column(name); err != nil {
+		if name != "" && !r.pool().Has(name) {
+			_, err := r.pool().Column(name)
 			return t, &DataError{Cause: t.Names.At(r.pool(), err)}
 		}
 	}
-	if r.Foreign != nil {
-		t, err := r.Foreign.Tables(t)
-		if err != nil {
-			return t, &DataError{Cause: err}
-		}
-		return t, nil
+	switch {
+	case r.Foreign != nil:
+		t, err = r.Foreign.Tables(t)
+	case r.Model != nil:
+		t, err = earlierdata.Tables(ctx, t, r.Model)
 	}
-	if r.Model != nil {
-		t.Encoder = r.Model.Columns()
+	if err != nil {
+		return t, r.unusable(ctx, err)
 	}
 	return t, nil
 }

@@ -43,6 +43,8 @@ type Options struct {
 	// Fitting is called before each fit of a model of a blend, unless nil (learner.Options.Shown).
 	Fitting func(learner string, fold, folds int)
 	Epoch   func(network.Epoch) // called after each epoch of training, unless nil
+
+	EarlierModels []*learner.Model // whose predictions are inputs; Rows sets them
 }
 
 // Given is a learner that was fitted elsewhere, by its predictions (learner.Given). Held are those for the rows of the
@@ -89,6 +91,7 @@ func Fit(ctx context.Context, rows *tables.Rows, o Options, networks int, name f
 		return nil, err
 	}
 	f := &Fitted{Model: within(model, rows), Rows: rows, Networks: model.Ensemble()}
+	f.Model.Earlier = o.EarlierModels
 	f.Doubtful = DoubtfulLabels(rows, f.Model, name)
 	f.warn(failed...)
 	f.warn(leftOutNotes(rows, model, f.Doubtful, name)...)

@@ -90,6 +90,15 @@ func Load(path string) (*Model, error) {
 
 // MarshalBinary returns the contents of the file that Save writes. The same model gives the same bytes.
 func (m *Model) MarshalBinary() ([]byte, error) {
+	own, err := m.marshalAlone()
+	if err != nil || len(m.Earlier) == 0 {
+		return own, err
+	}
+	return m.marshalAfter(own)
+}
+
+// marshalAlone returns the contents of the file of the model without earlier ones.
+func (m *Model) marshalAlone() ([]byte, error) {
 	switch {
 	case !m.Fitted():
 		return nil, network.ErrNotFitted
@@ -173,6 +182,14 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 
 // UnmarshalBinary reads what MarshalBinary returned. On an error the model does not change.
 func (m *Model) UnmarshalBinary(raw []byte) error {
+	if bytes.HasPrefix(raw, []byte(magicEarlier)) {
+		read, err := unmarshalAfter(raw)
+		if err != nil {
+			return fmt.Errorf("the file of a model with earlier data is damaged: %w", err)
+		}
+		*m = *read
+		return nil
+	}
 	if !bytes.HasPrefix(raw, []byte(magic)) {
 		alone := &network.Model{}
 		if err := alone.UnmarshalBinary(raw); err != nil {

@@ -24,6 +24,10 @@ type Model struct {
 	blended *blended       // nil for a network alone
 	target  int            // of the blend: the one that the model predicts
 	single  bool           // it was returned by Target for another than the first
+
+	// Earlier are models of earlier data, whose predictions are inputs of this one: columns that are named like their
+	// targets (package fitted). They are saved with it.
+	Earlier []*Model
 }
 
 // blended is what the models of all targets of a blend share.
@@ -137,10 +141,12 @@ func (m *Model) of() *fitted { return &m.blended.targets[m.target] }
 // Within returns the model with declared ranges of the labels, to which its predictions and intervals keep. They are
 // saved with it.
 func (m *Model) Within(ranges dataset.Ranges) *Model {
+	within := *m
 	if m.blended == nil {
-		return OfNetwork(m.alone.Declare(ranges))
+		within.alone = m.alone.Declare(ranges)
+		return &within
 	}
-	all, within := *m.blended, *m
+	all := *m.blended
 	all.ranges, within.blended = ranges, &all
 	return &within
 }

@@ -29,11 +29,6 @@ func DefaultFolds(labels int) int {
 
 const fewestCrossFitted, mostCrossFitted, crossFitted = 20, 3000, 5
 
-// DefaultFoldsText puts into words what DefaultFolds returns.
-func DefaultFoldsText() string {
-	return fmt.Sprintf("%d with %d to %d labels, otherwise 0", crossFitted, fewestCrossFitted, mostCrossFitted)
-}
-
 // crossFit returns, for each target, the outcomes of all rows of the sample. Networks
 // that diverged are an error beside them.
 func crossFit(ctx context.Context, s Sample, o Options) (held [][]conformal.Outcome, diverged error, err error) {

@@ -22,6 +22,9 @@ type Input struct {
 	Table, Train, Pool *dataset.Table
 	// Aims are rows of the target distribution, which a batch should represent, if it is not that of the pool.
 	Aims *dataset.Table
+	// Earlier are tables of labelled rows of an earlier campaign, another instrument or a simulation, with some of the
+	// same columns and with labels that may be on another scale (package fitted).
+	Earlier []*dataset.Table
 	// Names are the names of the tables in messages, such as their files.
 	Names Names
 

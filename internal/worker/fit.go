@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -23,7 +24,8 @@ import (
 type fitBody struct {
 	network.Choice
 	inputTable
-	Y        []string       `json:"y"` // the columns of the table with the labels
+	Y        []string       `json:"y"`       // the columns of the table with the labels
+	Earlier  []table        `json:"earlier"` // beside a table
 	Learner  learner.Kind   `json:"learner"`
 	Ranges   dataset.Ranges `json:"range"`    // of the targets
 	Learners []given        `json:"learners"` // each with an array: predictions for the rows, out of fold
@@ -79,6 +81,7 @@ func (c *call) fit() (any, error) {
 		return nil, err
 	}
 	model = model.Within(body.Ranges)
+	model.Earlier = s.earlier
 	raw, marshalling := model.MarshalBinary()
 	if marshalling != nil {
 		return nil, marshalling
@@ -97,6 +100,7 @@ type fitInput struct {
 	network.Sample
 	centres  []float64        // of arrays
 	columns  *dataset.Encoder // of a table
+	earlier  []*learner.Model // whose predictions are among the columns
 	rows     []int            // of the table; nil means all
 	warnings []string
 }
@@ -105,6 +109,9 @@ type fitInput struct {
 func (c *call) labelledRows(body fitBody, config network.Config) (s fitInput, err error) {
 	if body.Table != nil {
 		return c.labelledTable(body, config)
+	}
+	if len(body.Earlier) > 0 {
+		return s, refuse("earlier data go with a table, not with arrays")
 	}
 	if len(c.Data) != 2+len(body.Learners) {
 		return s,
@@ -145,11 +152,19 @@ func (c *call) labelledTable(body fitBody, config network.Config) (s fitInput, e
 	t.Train, t.TargetColumns, t.Ranges = t.Pool, body.Y, body.Ranges
 	t.Pool = nil
 	t.Admit = func(z tables.Sizes) error { return c.admitFit(body, config, z.Train, z.Inputs, z.Outputs) }
-	rows, err := t.Rows(c.ctx)
+	opts, err := reading(body.Categorical, body.Y, body.Censored, body.Lod)
 	if err != nil {
 		return s, err
 	}
-	return fitInput{Sample: fitted.Sample(rows), columns: &rows.Encoder, rows: rows.TrainRows,
+	if t.Earlier, err = c.earlier(body.Earlier, opts, t.Names); err != nil {
+		return s, err
+	}
+	how := fitted.Options{Choices: fitted.Choices{Learner: body.Learner, Network: config}, Fitting: c.fitting()}
+	rows, err := earlierdata.Rows(nextbatch.WithThreads(c.ctx, body.Threads), t, &how)
+	if err != nil {
+		return s, err
+	}
+	return fitInput{Sample: fitted.Sample(rows), columns: &rows.Encoder, earlier: how.EarlierModels, rows: rows.TrainRows,
 		warnings: rows.Warnings}, nil
 }
 
@@ -326,8 +341,11 @@ func (c *call) toPredict(model *learner.Model, body predictBody) (q wanted, err 
 	if err != nil {
 		return q, err
 	}
-	if t.Encoder = model.Columns(); t.Encoder == nil {
+	if model.Columns() == nil {
 		return q, refuse("the model was fitted to arrays: give it an array, not a table")
+	}
+	if t, err = earlierdata.Tables(c.ctx, t, model); err != nil {
+		return q, err
 	}
 	rows, err := t.Rows(c.ctx)
 	if err != nil {

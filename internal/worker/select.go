@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/options"
@@ -49,6 +50,7 @@ type selectBody struct {
 	Train    *table  `json:"train"`
 	Pool     *table  `json:"pool"`
 	Aims     *table  `json:"target"`
+	Earlier  []table `json:"earlier"`
 
 	tables.Columns
 	Y            []string `json:"y"`
@@ -154,7 +156,21 @@ func (c *call) fromTables() (r nextbatch.Request, plot bool, err error) {
 		}
 		r.Names[*t.into] = t.from.Name
 	}
-	return r, body.Plot, nil
+	r.Earlier, err = c.earlier(body.Earlier, opts, r.Names)
+	return r, body.Plot, err
+}
+
+// earlier returns tables of earlier data, which may lack columns, and names them.
+func (c *call) earlier(from []table, opts source.Options, names tables.Names) (list []*dataset.Table, err error) {
+	opts.RowNames = ""
+	for _, one := range from {
+		t, err := c.build(one, opts, 0)
+		if err != nil {
+			return nil, err
+		}
+		list, names[t] = append(list, t), one.Name
+	}
+	return list, nil
 }
 
 // checkLearner rejects an unknown learner, and settings that have no effect on its networks.

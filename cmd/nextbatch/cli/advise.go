@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
@@ -176,7 +177,8 @@ func (a *advising) check() error {
 }
 
 func (a *advising) read(ctx context.Context) (err error) {
-	_, a.rows, err = a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+	_, a.rows, err = a.columns.rows(ctx, a.path, a.progress, new(fitted.Options), func(table *dataset.Table,
+		z tables.Sizes) error {
 		a.decimal = table.Origin().Decimal
 		return a.admit(table, forecast.Of(z), a.question.Specs)
 	})

@@ -230,7 +230,8 @@ func (a *auditing) checkFiles(read flagged) error {
 
 // read reads the rows and the names of those that have a label.
 func (a *auditing) read(ctx context.Context) error {
-	table, rows, err := a.columns.rows(ctx, a.path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
+	table, rows, err := a.columns.rows(ctx, a.path, a.progress, new(fitted.Options), func(table *dataset.Table,
+		z tables.Sizes) error {
 		need := fitNeed(table, z, fitted.Choices{Learner: a.learner, Network: a.config}, 0)
 		if a.learner.Blends() {
 			return a.columns.memory.admit("fitting a model", need, "--learner trees", "fewer rows")

@@ -40,6 +40,7 @@ type fitting struct {
 	run
 	path   string
 	config network.Config
+	how    fitted.Options
 	rows   *tables.Rows
 	ids    tables.IDs
 	need   int64 // of memory
@@ -104,6 +105,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	}
 	f.columns.registerTarget(c)
 	registerRange(c.Flags(), &f.columns.Ranges)
+	f.columns.registerEarlier(c.Flags())
 	c.Flags().StringVarP(&f.out, "out", "o", "",
 		"file to save the model to (.nextbatch; .safetensors for a network alone)")
 	registerLearner(c.Flags(), &f.learner)
@@ -113,7 +115,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	registerQuiet(c, &f.quiet)
 	c.Flags().IntVar(&f.folds, "folds", -1,
 		"with --learner network, folds of cross-fitting for the intervals; 0 for none (default "+
-			network.DefaultFoldsText()+")")
+			defaultFolds+")")
 	f.columns.registerRandom(c)
 	f.columns.register(c)
 	f.columns.registerInputs(c)
@@ -121,6 +123,9 @@ that were drawn at random; the pool's error is estimated from these.`,
 	registerDevice(c)
 	return c
 }
+
+// defaultFolds puts network.DefaultFolds into words.
+const defaultFolds = "5 with 20 to 3000 labels, otherwise 0"
 
 // foldsFor returns the number of folds for a number of labels.
 func (f *fitFlags) foldsFor(labels int) int {
@@ -148,15 +153,20 @@ func (f *fitting) check() (err error) {
 	if err := f.columns.check(); err != nil {
 		return err
 	}
-	if err := checkDistinct([]flagged{{"TABLE", f.path}}, []flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
+	if err := checkDistinct(append(f.columns.earlierFiles(), flagged{"TABLE", f.path}),
+		[]flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
 		return err
 	}
 	if err := errors.Join(checkOutput("--out", f.out, modelExtensions...),
 		checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
 		return err
 	}
-	if f.onnx != "" && f.net.Members > 1 {
+	switch {
+	case f.onnx != "" && f.net.Members > 1:
 		return usagef("--onnx writes one network: leave out --ensemble")
+	case f.onnx != "" && len(f.columns.earlier) > 0:
+		return usagef("--onnx writes a network for other programs, which lack what a model of --earlier predicts: " +
+			"leave one of them out")
 	}
 	return nil
 }
@@ -187,7 +197,9 @@ func (f *fitting) choices() fitted.Choices {
 
 func (f *fitting) read(ctx context.Context) (err error) {
 	f.ids.Column = f.columns.id
-	f.ids.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, func(table *dataset.Table, z tables.Sizes) error {
+	f.how = fitted.Options{Choices: f.choices(), Epoch: f.progress.epoch(f.members()), Fitting: f.progress.fitting()}
+	f.ids.Table, f.rows, err = f.columns.rows(ctx, f.path, f.progress, &f.how, func(table *dataset.Table,
+		z tables.Sizes) error {
 		f.need = fitNeed(table, z, f.choices(), f.foldsFor(z.Train))
 		if f.learner.Blends() {
 			return f.columns.memory.admit("fitting a model", f.need, "--learner trees", "fewer rows")
@@ -203,11 +215,8 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	f.progress.sayDevice(ctx, f.learner)
-	fit, err := fitted.Fit(ctx, f.rows, fitted.Options{
-		Choices: f.choices(),
-		Folds:   f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels))),
-		Epoch:   f.progress.epoch(f.members()), Fitting: f.progress.fitting(),
-	}, 0, f.ids.Name)
+	f.how.Folds = f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels)))
+	fit, err := fitted.Fit(ctx, f.rows, f.how, 0, f.ids.Name)
 	f.progress.done()
 	if err != nil {
 		return nil, requestError(err)

@@ -16,6 +16,8 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -30,6 +32,7 @@ type columnFlags struct {
 	tables.Columns  // the weights are a flag of their own
 	id              string
 	numeric, ignore []string
+	earlier         []string // tables; a flag of its own
 	missing         string
 
 	format formatFlags
@@ -55,6 +58,33 @@ func (f *columnFlags) register(c *cobra.Command) {
 func (f *columnFlags) registerRandom(c *cobra.Command) {
 	c.Flags().StringVar(&f.random, "random-column", "",
 		"column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
+}
+
+// registerEarlier registers the flag for earlier data.
+func (f *columnFlags) registerEarlier(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.earlier, "earlier", nil,
+		"labelled rows of an earlier campaign, another instrument or a simulation; repeat it for several tables")
+}
+
+// readEarlier reads the tables of earlier data, which may lack columns, and names them.
+func (f *columnFlags) readEarlier(ctx context.Context, names tables.Names) (list []*dataset.Table, err error) {
+	for _, path := range f.earlier {
+		table, err := f.read(ctx, path, true)
+		if err != nil {
+			return nil, err
+		}
+		list, names[table] = append(list, table), nameOf(path)
+	}
+	return list, nil
+}
+
+// earlierFiles are the tables of earlier data, for checks.
+func (f *columnFlags) earlierFiles() (list []flagged) {
+	for _, path := range f.earlier {
+		file, _ := splitArray(path)
+		list = append(list, flagged{"--earlier", file})
+	}
+	return list
 }
 
 // registerInputs registers the flags that determine which columns are inputs, and how
@@ -342,9 +372,9 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 	return nextbatch.WithThreads(ctx, n), nil
 }
 
-// rows reads a table and turns it into numbers, unless admit finds too little memory for
-// what follows.
-func (f *columnFlags) rows(ctx context.Context, path string, p *progress,
+// rows reads a table, and earlier data, and turns it into the rows of a fit by these options, unless admit finds too
+// little memory for what follows.
+func (f *columnFlags) rows(ctx context.Context, path string, p *progress, o *fitted.Options,
 	admit func(*dataset.Table, tables.Sizes) error) (*dataset.Table, *tables.Rows, error) {
 	table, err := f.read(ctx, path, false)
 	if err != nil {
@@ -354,8 +384,12 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress,
 	if err := f.checkWeights(nameOf(path), len(t.TargetColumns)); err != nil {
 		return nil, nil, err
 	}
+	if t.Earlier, err = f.readEarlier(ctx, t.Names); err != nil {
+		return nil, nil, err
+	}
 	t.Admit = func(z tables.Sizes) error { return admit(table, z) }
-	rows, err := t.Rows(ctx)
+	rows, err := earlierdata.Rows(ctx, t, o)
+	p.done()
 	if err != nil {
 		return nil, nil, dataError{err}
 	}
@@ -369,7 +403,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress,
 // which it returns the forecast.
 func (f *columnFlags) rowsFor(ctx context.Context, m predictor, t tables.Tables, p *progress, what,
 	less string) (rows *tables.Rows, need int64, err error) {
-	if t, err = m.tables(t); err != nil {
+	if t, err = m.tables(ctx, t); err != nil {
 		return nil, 0, err
 	}
 	t.Admit = func(z tables.Sizes) error {

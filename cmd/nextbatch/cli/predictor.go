@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -28,7 +29,7 @@ type predictor interface {
 	// outputsOf returns which target each column of labels is compared with.
 	outputsOf(columns []string) ([]int, error)
 	// tables returns the tables with the way in which they become rows for the model.
-	tables(tables.Tables) (tables.Tables, error)
+	tables(context.Context, tables.Tables) (tables.Tables, error)
 	// memory forecasts the bytes of predictions for rows of the given sizes, beside the tables,
 	// which hold the given number of them.
 	memory(held int64, z tables.Sizes) int64
@@ -97,8 +98,11 @@ func (m ownModel) outputsOf(columns []string) (list []int, err error) {
 	return list, nil
 }
 
-func (m ownModel) tables(t tables.Tables) (tables.Tables, error) {
-	t.Encoder = m.Columns()
+func (m ownModel) tables(ctx context.Context, t tables.Tables) (tables.Tables, error) {
+	t, err := earlierdata.Tables(ctx, t, m.Model)
+	if err != nil {
+		return t, dataError{err}
+	}
 	return t, nil
 }
 
@@ -172,7 +176,7 @@ func (m *foreignModel) outputsOf(columns []string) ([]int, error) {
 }
 
 // tables checks the target columns first: one that is missing among them would be taken for an input.
-func (m *foreignModel) tables(t tables.Tables) (tables.Tables, error) {
+func (m *foreignModel) tables(_ context.Context, t tables.Tables) (tables.Tables, error) {
 	if len(t.TargetColumns) > 0 {
 		if _, err := m.outputsOf(t.TargetColumns); err != nil {
 			return t, err

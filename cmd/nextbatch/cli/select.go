@@ -138,6 +138,10 @@ more, to learn the noise: -n and --budget count measurements, and the file of --
 line for each. --plate gives each line a well, with replicates and rows of a group apart
 and the wells of --controls free; a run has plates of its own. See docs/lab-batches.md.
 
+--earlier names labelled rows of an earlier campaign, another instrument or a simulation.
+They may lack columns, and their labels may be on another scale: what a model of them
+predicts is an input if that lowers the error on held-out labels.
+
 As long as fewer than five rows (with
 --learner network, two) have a label, the batch is spread over the inputs, unless
 --method says otherwise.
@@ -169,6 +173,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	s.registerInputs(c)
 	s.registerTempDir(c)
 	registerRange(f, &s.columns.Ranges)
+	s.columns.registerEarlier(f)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
 	s.columns.registerInputs(c)
@@ -288,6 +293,9 @@ func (s *selecting) check() error {
 		return usagef("--train needs --pool")
 	case byFeatures && s.poolFeatures == "":
 		return usagef("--train-features needs --pool-features")
+	case len(s.columns.earlier) > 0 && (byFeatures || s.model != ""):
+		return usagef("--earlier is for fitting a model of a table: leave it out, or %s",
+			map[bool]string{true: "give tables instead of features", false: "leave out --model"}[byFeatures])
 	case byFeatures && s.model != "":
 		return usagef("features have no columns and need no network: leave out --model, --id, --target, --cost and --group")
 	case s.dryRun && s.checkpoint != "":
@@ -364,7 +372,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 
 // inputFiles lists the files that the run reads.
 func (s *selecting) inputFiles() []flagged {
-	files := []flagged{{"--model", s.model}}
+	files := append(s.columns.earlierFiles(), flagged{"--model", s.model})
 	for _, f := range []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool},
 		{"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
 		path, _ := splitArray(f.path)
@@ -405,7 +413,9 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.method == "" && !s.request.OwnFeatures {
 		s.request.Spec = spec.Spec{} // which depends on how many labels there are
 	}
-	if s.plan, err = s.request.Plan(ctx); err != nil {
+	s.plan, err = s.request.Plan(ctx)
+	s.progress.done()
+	if err != nil {
 		return requestError(err)
 	}
 	s.unmap = append(s.unmap, s.plan.Close)
@@ -475,6 +485,10 @@ func (s *selecting) readTables(ctx context.Context) error {
 		}
 		*file.into, r.Names[table] = table, nameOf(file.path)
 	}
+	var err error
+	if r.Earlier, err = s.columns.readEarlier(ctx, r.Names); err != nil {
+		return err
+	}
 	s.setTargets()
 	if s.model == "" {
 		return nil
@@ -482,7 +496,6 @@ func (s *selecting) readTables(ctx context.Context) error {
 	if isForeign(s.model) {
 		return s.readForeign()
 	}
-	var err error
 	r.Model, err = loadModel(s.model)
 	return err
 }
