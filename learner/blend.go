@@ -33,12 +33,14 @@ type blend struct {
 	counts     []float64          // how many rows of the pool each R_i stands for
 	residuals  []network.Residual // not saved, nor are the deviations predicted for them
 	deviations []float64
-	leftOut    []LeftOut // not saved
+	limits     dataset.Range // of the labels; not saved
+	leftOut    []LeftOut     // not saved
 }
 
 // Candidate is what became of a learner.
 type Candidate struct {
 	Name   string   `json:"name"`
+	Scale  string   `json:"scale,omitempty"` // on which it learns the labels, such as log; empty for their own
 	Weight float64  `json:"weight"`
 	Error  float64  `json:"error"`           // root mean square on held-out labelled rows; 0 if it was left out
 	Left   string   `json:"left,omitempty"`  // why it was left out; empty if it was not
@@ -57,7 +59,7 @@ type part struct {
 // blendOf blends candidates that were cross-fitted to a target. Names and what is to be said of the learners that
 // were left out are in the candidates.
 func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted) (*blend, error) {
-	b := &blend{candidates: candidates, weighed: t.Stand != nil}
+	b := &blend{candidates: candidates, weighed: t.Stand != nil, limits: t.Ranges.Of(target)}
 	known, own := dataset.Labelled(t.Labels, target)
 	labels := spread(own, known, t.Rows.Len())
 	var in []int // candidates that take part
@@ -65,7 +67,7 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 		if c == nil {
 			continue
 		}
-		b.candidates[k].Notes = c.Notes
+		b.candidates[k].Notes, b.candidates[k].Scale = c.Notes, c.Scale
 		if c.Left != "" {
 			b.candidates[k].Left = c.Left
 			continue
@@ -154,6 +156,7 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 		}
 		return means, stds
 	})
+	b.limits.Clip(means)
 	errors := make([]float64, len(rows))
 	for i, row := range rows {
 		errors[i] = means[i] - labels[row]
@@ -337,6 +340,14 @@ func (b *blend) predict(ctx context.Context, rows Rows, deviations bool) (means,
 	return means, stds, nil
 }
 
+// title names the candidate, with the scale on which it has learnt.
+func (c Candidate) title() string {
+	if c.Scale == "" {
+		return c.Name
+	}
+	return fmt.Sprintf("%s (%s)", c.Name, c.Scale)
+}
+
 // reasons lists why candidates were left out.
 func reasons(candidates []Candidate) string {
 	var list []string
@@ -366,7 +377,7 @@ func ChoiceText(candidates []Candidate, rmse float64) words.Text {
 	})
 	for _, c := range order {
 		if c.Weight > 0 {
-			weights = append(weights, words.Textf("%.2f %s", c.Weight, c.Name))
+			weights = append(weights, words.Textf("%.2f %s", c.Weight, c.title()))
 		}
 		if c.Left == "" {
 			errors = append(errors, words.Textf("%s %s", c.Name, words.Num(words.Number(c.Error))))

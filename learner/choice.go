@@ -83,17 +83,21 @@ func (k Kind) CheckLabels(n int) error {
 // Blends reports whether models of this kind are blends. A network alone is not.
 func (k Kind) Blends() bool { return k != "" && k != NetworkAlone }
 
-// candidates returns the learners of a kind for a number of labels.
-func (k Kind) candidates(labels int, n Network) []Learner {
+// candidates returns the learners of a kind for a number of labels, with declared ranges.
+func (k Kind) candidates(labels int, n Network, ranges dataset.Ranges) []Learner {
+	processes := []Learner{Process{}}
+	if slices.ContainsFunc(ranges, limited) {
+		processes = append(processes, scaledProcess{})
+	}
 	switch {
 	case k == GaussianOnly:
-		return []Learner{Process{}}
+		return processes
 	case k == TreesOnly && labels < FewForNetworks:
 		return []Learner{ExtraTrees{}}
 	case k == TreesOnly:
 		return []Learner{ExtraTrees{}, boostedTrees{}}
 	case labels < FewForNetworks:
-		return []Learner{Process{}, ExtraTrees{}}
+		return append(processes, ExtraTrees{})
 	}
-	return []Learner{Process{}, ExtraTrees{}, boostedTrees{}, n}
+	return append(processes, ExtraTrees{}, boostedTrees{}, n)
 }

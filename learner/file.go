@@ -29,6 +29,9 @@ import (
 //	checksum          CRC-32 (IEEE) of all bytes before it
 const magic = "nextbatch blend 1\n"
 
+// scaledMagic begins the file of a blend that has learnt labels on another scale, too, which earlier versions cannot read.
+const scaledMagic = "nextbatch blend 2\n"
+
 type fileHead struct {
 	Kind     Kind             `json:"kind"`
 	Inputs   dataset.Scaler   `json:"inputs"`
@@ -54,8 +57,17 @@ type fileTarget struct {
 	Scores     []float64           `json:"scores"`
 	Counts     []float64           `json:"counts,omitempty"`
 	Processes  int                 `json:"processes"` // pieces: that of all labels, then those of the folds
-	Extra      int                 `json:"extra"`     // pieces: those of the folds, then that of all labels
+	Scaled     *fileScaled         `json:"scaled,omitempty"`
+	Extra      int                 `json:"extra"` // pieces: those of the folds, then that of all labels
 	Boosting   int                 `json:"boosting"`
+}
+
+// fileScaled is processes of labels on another scale.
+type fileScaled struct {
+	scale
+	Processes int       `json:"processes"` // pieces, as those of a target
+	Errors    []float64 `json:"errors"`
+	Typical   float64   `json:"typical"`
 }
 
 type filePart struct {
@@ -119,7 +131,11 @@ func (m *Model) marshalAlone() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))
+	first := magic
+	if slices.ContainsFunc(head.Targets, func(t fileTarget) bool { return t.Scaled != nil }) {
+		first = scaledMagic
+	}
+	b := binary.LittleEndian.AppendUint32([]byte(first), uint32(len(text)))
 	b = append(b, text...)
 	for _, p := range pieces {
 		b = append(b, p...)
@@ -144,7 +160,7 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 		var boosting *forest
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
-			case processes, networks, given:
+			case processes, *onScale, networks, given:
 			case *forest:
 				if !own.apart {
 					boosting = own
@@ -158,10 +174,10 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 			one.Parts = append(one.Parts, filePart{p.name, p.weight, p.factor, p.constant, elsewhere})
 		}
 		if t.process != nil {
-			one.Processes = 1 + len(t.process.folds)
-			for _, g := range append([]*gp.Model{t.process.whole}, t.process.folds...) {
-				add(json.Marshal(g.Describe()))
-			}
+			one.Processes = addProcesses(*t.process, add)
+		}
+		if s := t.scaled; s != nil {
+			one.Scaled = &fileScaled{s.scale, addProcesses(s.processes, add), s.errors, s.typical}
 		}
 		for _, set := range []struct {
 			of    *forest
@@ -180,6 +196,14 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 	return head, pieces, err
 }
 
+// addProcesses adds a piece for each process, and returns how many there are.
+func addProcesses(p processes, add func(piece []byte, failed error)) int {
+	for _, g := range append([]*gp.Model{p.whole}, p.folds...) {
+		add(json.Marshal(g.Describe()))
+	}
+	return 1 + len(p.folds)
+}
+
 // UnmarshalBinary reads what MarshalBinary returned. On an error the model does not change.
 func (m *Model) UnmarshalBinary(raw []byte) error {
 	if bytes.HasPrefix(raw, []byte(magicEarlier)) {
@@ -190,7 +214,7 @@ func (m *Model) UnmarshalBinary(raw []byte) error {
 		*m = *read
 		return nil
 	}
-	if !bytes.HasPrefix(raw, []byte(magic)) {
+	if !bytes.HasPrefix(raw, []byte(magic)) && !bytes.HasPrefix(raw, []byte(scaledMagic)) {
 		alone := &network.Model{}
 		if err := alone.UnmarshalBinary(raw); err != nil {
 			return err
@@ -279,18 +303,17 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 		columns = columnsOf(m.columns)
 	}
 	fold := newFolding(columns, m.inputs)
-	for i, piece := range take(from.Processes) {
-		g, err := restoreProcess(piece, len(m.inputs.Mean))
+	var err error
+	if to.process, err = restoreProcesses(take(from.Processes), len(m.inputs.Mean)); err != nil {
+		return err
+	}
+	if s := from.Scaled; s != nil {
+		on, err := restoreProcesses(take(s.Processes), len(m.inputs.Mean))
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			to.process = &processes{whole: g}
-		} else {
-			to.process.folds = append(to.process.folds, g)
-		}
+		to.scaled = &onScale{*on, s.scale, s.Errors, s.Typical}
 	}
-	var err error
 	if to.forest, err = restoreForest(take(from.Extra), fold, true); err != nil {
 		return err
 	}
@@ -307,6 +330,8 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 			predictor = given{name: p.Name, target: k}
 		case p.Name == Process{}.Name() && to.process != nil:
 			predictor = *to.process
+		case p.Name == scaledProcess{}.Name() && to.scaled != nil:
+			predictor = to.scaled
 		case p.Name == ExtraTrees{}.Name() && to.forest != nil:
 			predictor = to.forest
 		case p.Name == boostedTrees{}.Name() && boosting != nil:
@@ -320,6 +345,26 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	}
 	to.blend = b
 	return nil
+}
+
+// restoreProcesses returns processes, and nil if there are none.
+func restoreProcesses(pieces [][]byte, inputs int) (*processes, error) {
+	if len(pieces) == 0 {
+		return nil, nil
+	}
+	p := &processes{}
+	for i, piece := range pieces {
+		g, err := restoreProcess(piece, inputs)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			p.whole = g
+		} else {
+			p.folds = append(p.folds, g)
+		}
+	}
+	return p, nil
 }
 
 func restoreProcess(piece []byte, inputs int) (*gp.Model, error) {
@@ -381,12 +426,29 @@ func (h *fileHead) check(pieces int) error {
 			return errors.New("the numbers of models are wrong")
 		}
 		count += t.Processes + t.Extra + t.Boosting
+		if s := t.Scaled; s != nil {
+			if s.Processes < 1 || s.Processes > pieces {
+				return errors.New("the numbers of models are wrong")
+			}
+			if err := s.check(); err != nil {
+				return err
+			}
+			count += s.Processes
+		}
 		if err := t.check(); err != nil {
 			return err
 		}
 	}
 	if count != pieces {
 		return fmt.Errorf("there are %d pieces, but the head describes %d", pieces, count)
+	}
+	return nil
+}
+
+func (s *fileScaled) check() error {
+	if !s.scale.check() || len(s.Errors) == 0 || !(s.Typical >= 0) ||
+		!allFinite(append([]float64{s.Typical}, s.Errors...)) {
+		return errors.New("the scale of the labels is wrong")
 	}
 	return nil
 }

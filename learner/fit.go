@@ -54,7 +54,7 @@ func Fit(ctx context.Context, s network.Sample, o Options) (*Model, error) {
 	n := Network{o.Network, o.NetworkFolds}
 	n.Options.Config = smooth(n.Options.Config)
 	return fitBlend(ctx, s, o, func(labels int) []Learner {
-		return slices.DeleteFunc(append(o.Kind.candidates(labels, n), o.Others...), func(l Learner) bool {
+		return slices.DeleteFunc(append(o.Kind.candidates(labels, n, s.Ranges), o.Others...), func(l Learner) bool {
 			return o.Only != nil && !slices.Contains(o.Only, l.Name())
 		})
 	})
@@ -87,7 +87,7 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 // newTask checks a sample and returns it as a task.
 func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 	s.Targets = max(s.Targets, 1)
-	if err := s.Check(ctx, o.Network); err != nil {
+	if err := errors.Join(s.Check(ctx, o.Network), s.Ranges.Check(s.Targets)); err != nil {
 		return nil, err
 	}
 	if s.ValidX.Rows > 0 { // a blend holds out rows of its own
@@ -98,7 +98,7 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling,
-		Seed: o.Network.Config.Seed, shown: o.Shown}
+		Seed: o.Network.Config.Seed, Ranges: s.Ranges, shown: o.Shown}
 	if s.Random != nil {
 		t.Random = append(s.Random[:len(s.Random):len(s.Random)], make([]bool, s.ValidX.Rows)...)
 	}
@@ -133,7 +133,7 @@ func (t *Task) crossFit(ctx context.Context, l Learner) ([]*CrossFitted, error) 
 // it. An error of a device, or of a learner of the caller's own, is for the caller.
 func mayFail(l Learner, err error) bool {
 	switch l.(type) {
-	case Process, ExtraTrees, boostedTrees, Network:
+	case Process, scaledProcess, ExtraTrees, boostedTrees, Network:
 		return !errors.As(err, new(*network.DeviceError))
 	}
 	return false

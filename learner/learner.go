@@ -24,6 +24,7 @@ type CrossFitted struct {
 	// Folds is how many of the folds were held out, from the first on; 0 means all. The rows of
 	// the others have no prediction.
 	Folds int
+	Scale string   // on which the labels were learnt; empty for their own
 	Left  string   // why the learner gave up; empty if it did not
 	Notes []string // what went wrong without ending the fit, such as a network that diverged
 }

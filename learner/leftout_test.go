@@ -114,10 +114,3 @@ func TestHeavyTailsAreKept(t *testing.T) {
 		t.Errorf("left out %v, although a candidate expects it", got)
 	}
 }
-
-func upTo(n int) (list []int) {
-	for i := range n {
-		list = append(list, i)
-	}
-	return list
-}

@@ -52,6 +52,7 @@ type fitted struct {
 	blend *blend
 	// The process and the extra trees of all labels are kept even if they have no weight, for kernels.
 	process *processes
+	scaled  *onScale // nil if the labels were learnt on their own scale only
 	forest  *forest
 }
 
@@ -84,6 +85,8 @@ func (m *blended) keep(target int, crossed []*CrossFitted) {
 		switch p := c.Predictor.(type) {
 		case processes:
 			to.process = &p
+		case *onScale:
+			to.scaled = p
 		case *forest:
 			if p.apart {
 				to.forest = p

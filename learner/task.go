@@ -39,6 +39,7 @@ type Task struct {
 	Columns []Column
 	Scaling dataset.Scaler // of the rows; it was learnt from unlabelled rows, too
 	Seed    uint64
+	Ranges  dataset.Ranges // of the labels, as declared
 	// Stand is how many rows of the pool each row stands for, 1 on average; nil means that all stand for one.
 	Stand []float64
 	// Random says which rows were drawn from the pool at random; nil means that this is unknown.
@@ -74,6 +75,7 @@ func (t *Task) One(target int) (*Task, []int) {
 	known, labels := dataset.Labelled(t.Labels, target)
 	one := *t
 	one.Labels = matrix.View(len(labels), 1, labels)
+	one.Ranges = dataset.Ranges{t.Ranges.Of(target)}
 	if len(known) == t.Rows.Len() {
 		return &one, known
 	}

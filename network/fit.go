@@ -76,6 +76,9 @@ type Sample struct {
 	// Random says which rows of X were drawn from the pool at random, and not picked; nil means that this is
 	// unknown. Blends make their intervals by it (package learner).
 	Random []bool
+
+	// Ranges are what the labels of the targets can be, as declared. A blend may learn on another scale by them.
+	Ranges dataset.Ranges
 }
 
 const (

@@ -357,7 +357,7 @@ func TestDatesBecomeNumbers(t *testing.T) {
 		when.Append([]byte("2021-03-" + strconv.Itoa(101 + i)[1:] + " 0" + strconv.Itoa(i%10) + ":00"))
 		slash.Append(slash.AddLevel("0" + strconv.Itoa(1+i%9) + "/04/2021"))
 		x.Append(math.Sin(float64(i)))
-		y.Append([]float64{1, none, 2}[i%3])
+		y.Append([]float64{-1, none, 2}[i%3])
 	}
 	table := tableOf(t, when, slash, x, y)
 	rows := rowsOf(t, Tables{Input: Input{Table: table, TargetColumns: []string{"y"}}})

@@ -246,6 +246,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	r.Aims = matrices[2]
 	if labels.Cols > 0 {
 		r.Labels = labels.SelectRows(r.TrainRows)
+		t.suggestRanges(r)
 	}
 	if t.RandomColumn != "" && parts[0].table != nil {
 		if r.Random, err = randomFlags(parts[0].table, t.RandomColumn, r.TrainRows); err != nil {

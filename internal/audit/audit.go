@@ -54,7 +54,6 @@ type Options struct {
 	Network network.Options // how the networks are trained
 	Folds   int             // 0 means DefaultFolds for a network alone, and learner.DefaultFolds for a blend
 	Repeats int             // of the division into folds; 0 means DefaultRepeats
-	Ranges  dataset.Ranges  // of the targets, as declared; predictions and intervals keep to them
 
 	// Progress, unless nil, is called after each network alone or blend, with how many there will
 	// be; it takes the place of Network.Progress.
@@ -409,7 +408,7 @@ func (a *auditor) report(target int, means, deviations []float64) *Report {
 	tail := fitTail(scores)
 	r.Freedom = tail.Nu
 	r.judgeEach(tail, growth, quantile(scores, 0.5))
-	r.keepTo(a.options.Ranges.Of(target))
+	r.keepTo(a.sample.Ranges.Of(target))
 	return r
 }
 

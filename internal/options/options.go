@@ -112,6 +112,9 @@ func Flag(option string, value ...string) string {
 
 // Setting words an option as the JSON of settings and asks has it: missing="drop", keep=["x"]
 func Setting(option string, value ...string) string {
+	if option == "Ranges" && len(value) > 0 {
+		return fmt.Sprintf(`%s=["%s"]`, table[option].setting, strings.ReplaceAll(value[0], ",", `", "`))
+	}
 	return named(option, table[option].setting, value)
 }
 

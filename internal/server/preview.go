@@ -239,6 +239,11 @@ func (s *Server) plan(ctx context.Context, p *Preview, r nextbatch.Request, keep
 		return
 	}
 	p.Warnings = append(p.Warnings, plan.Warnings...)
+	for _, note := range plan.Notes {
+		if !slices.Contains(p.Understood.Notes, note) {
+			p.Understood.Notes = append(p.Understood.Notes, note)
+		}
+	}
 	dates := map[string]bool{}
 	for _, name := range plan.Dates {
 		dates[name] = true

@@ -51,7 +51,7 @@ func AuditOf(ctx context.Context, c *campaign.Campaign, a campaign.Ask, report f
 	}
 	step := func(done, of int) { report(Progress{Stage: "auditing", Done: done, Of: of}) }
 	reports, err := audit.Labels(ctx, fitted.Sample(found.Rows), audit.Options{
-		Learner: found.Learner, Ranges: found.Ranges, Network: network.Options{Config: found.Network, Columns: &found.Encoder,
+		Learner: found.Learner, Network: network.Options{Config: found.Network, Columns: &found.Encoder,
 			Targets: found.Targets}, Progress: step,
 		Fitting: func(done, of int, _ string, _, _ int) { step(done, of) },
 	})

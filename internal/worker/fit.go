@@ -127,6 +127,7 @@ func (c *call) labelledRows(body fitBody, config network.Config) (s fitInput, er
 	if err := checkRanges(body.Ranges, s.Y, s.Targets); err != nil {
 		return s, err
 	}
+	s.Ranges = body.Ranges
 	return s, c.admitFit(body, config, s.X.Rows, s.X.Cols, s.Targets)
 }
 

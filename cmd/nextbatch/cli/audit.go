@@ -101,7 +101,7 @@ func (a *auditFlags) register(c *cobra.Command) {
 }
 
 func (a *auditing) compute(ctx context.Context) (*answer, error) {
-	o := audit.Options{Learner: a.learner, Ranges: a.rows.Ranges,
+	o := audit.Options{Learner: a.learner,
 		Network: network.Options{Config: a.config, Columns: &a.rows.Encoder, Targets: a.rows.Targets},
 		Folds:   a.folds, Repeats: a.repeats}
 	a.progress.sayDevice(ctx, a.learner)

@@ -102,7 +102,8 @@ def select(
         How much each of several targets counts; 1 each by default.
     range : str or pair, optional
         What the labels can be, such as ``"0..100"`` or ``(0, 100)``, with None for no limit; for several targets
-        one for all, or a list. Predictions and intervals keep to it, and other labels are refused.
+        one for all, or a list. Predictions and intervals keep to it, other labels are refused, and
+        the labels may be learnt on another scale.
     id : str, optional
         The column that names the rows. Without it, the index of a pandas frame does, or else their
         number, from 0.
