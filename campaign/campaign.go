@@ -1,9 +1,7 @@
 package campaign
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/fitted"
 )
 
 // Campaign is a campaign in a store. It may be used from several goroutines.
@@ -51,83 +48,11 @@ type Campaign struct {
 // counts.
 type By struct{ Person, Request string }
 
-// Start is what a campaign begins with.
-type Start struct {
-	Table    *dataset.Table
-	IDColumn string   // names the rows; without it they are named by their numbers, from 0
-	Targets  []string // columns of labels; the table may have some labels, or lack the columns
-	Settings Settings
-	By       By
-	Clock    func() time.Time // of the campaign
-}
-
 // Changed is what a call changed. If Seq is 0, everything was that way already.
 type Changed struct {
 	Seq      int64    // of the event
 	Rows     []RowRef // that changed
 	Repeated bool     // the request was made before
-}
-
-// New creates a campaign with the rows of a table and the labels in it. If the request
-// was made before, it returns the campaign of that time.
-func New(ctx context.Context, store Store, name string, start Start) (*Campaign, error) {
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	if start.Table == nil || start.Table.Rows() == 0 {
-		return nil, refuseRows("the table has no rows")
-	}
-	if err := start.Settings.Check(); err != nil {
-		return nil, err
-	}
-	c := &Campaign{store: store, name: name, Clock: start.Clock}
-	created := &Created{
-		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,
-		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
-	}
-	if err := (&State{Created: *created}).checkInputs(start.Settings.Columns); err != nil {
-		return nil, refused{err}
-	}
-	created.remember(start.Table.Origin().Style)
-	events := []Event{{Created: created}}
-	added, labels, blobs, _, err := encodeTable(start.Table, created, start.Settings.Ranges)
-	if err != nil {
-		return nil, err
-	}
-	if events = append(events, Event{Added: added}); len(labels) > 0 {
-		events = append(events, Event{Told: &Told{labels, (&State{Created: *created}).unitsIn(start.Table)}})
-	}
-	now := c.now()
-	by := start.By.call(kindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
-	stamp(events, 0, now, by)
-	if err := check(events); err != nil {
-		return nil, err
-	}
-	if _, err := Fold(events, now); err != nil {
-		return nil, err
-	}
-	if err := store.Create(ctx, name, events, blobs); err != nil {
-		if errors.Is(err, ErrExists) && c.createdBy(ctx, by, &err) {
-			return c, nil
-		}
-		return nil, fmt.Errorf("campaign %q: %w", name, err)
-	}
-	_, _, err = c.take(0, events)
-	return c, err
-}
-
-// createdBy reports whether a call created the campaign before. Another call with the
-// same request id is an error.
-func (c *Campaign) createdBy(ctx context.Context, by call, err *error) bool {
-	log, s, failed := c.load(ctx)
-	if failed != nil || by.Request == "" || log[0].Request != by.Request {
-		return false
-	}
-	if _, wrong := c.repeats(log, s, by); wrong != nil {
-		*err = wrong
-		return false
-	}
-	return true
 }
 
 // Beginning returns the state of the campaign right after it was created.
@@ -398,265 +323,6 @@ func changed(e *Event, repeated bool, err error) (Changed, error) {
 	return Changed{e.Seq, e.Rows(), repeated}, nil
 }
 
-// encodeTable returns the rows of a table as an event, its labels, and blobs. Lines with the same id that all have
-// labels are measurements of one row.
-func encodeTable(t *dataset.Table, created *Created,
-	ranges dataset.Ranges) (added *Added, labels []Label, blobs []Blob, said []string, err error) {
-	rows, said, err := conform(t, created)
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	if labels, err = labelsIn(t, rows, created, ranges); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	if rows, labels, err = oneRowEach(t, rows, labels, created); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	blocks, blobs, err := encodeRows(rows, created.IDColumn != "")
-	return &Added{Blocks: blocks}, labels, blobs, said, err
-}
-
-// labelsIn returns the labels that a table has, with rows counted from 0.
-func labelsIn(t, rows *dataset.Table, created *Created, ranges dataset.Ranges) (list []Label, err error) {
-	columns := make([]dataset.Column, len(created.Targets))
-	for i, name := range created.Targets {
-		if !t.Has(name) {
-			continue
-		}
-		if columns[i], err = t.Column(name); err != nil {
-			return nil, err
-		}
-	}
-	part := &table{rows: rows}
-	var faults []Fault
-	lines, sides := t.Origin().Lines, t.Side
-	for row := range t.Rows() {
-		part.numbers = append(part.numbers, int64(row))
-		entry := Entry{Line: row, FileLine: lines.Of(row), ID: idOf(part, created, row)}
-		if some := entry.read(columns, row, sides); !some {
-			continue
-		}
-		if fault := cmp.Or(entry.Fault, entry.faultOfValues(ranges)); fault != "" {
-			faults = append(faults, entry.fault(fault))
-			continue
-		}
-		list = append(list, entry.label(int64(row)))
-	}
-	if len(faults) > 0 {
-		return nil, &TellError{faults}
-	}
-	return list, nil
-}
-
-// AddedRows is what Add added.
-type AddedRows struct {
-	Seq      int64
-	Rows     int64 // how many
-	Labelled int   // rows among them that came with a label
-	Repeated bool
-	Waiting  []Waiting // labels among them that wait for a second look
-	// Converted says which numbers were taken to be in, or converted to, the units of the campaign.
-	Converted []string
-	// NewLevels lists, by column, the levels that no row had before. They are inputs from
-	// the next ask on, whose model is fitted with them.
-	NewLevels map[string][]string
-}
-
-// Add adds the rows of a table, which has the columns of the campaign and new ids.
-func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows, error) {
-	if t == nil || t.Rows() == 0 {
-		return AddedRows{}, refuseRows("the table has no rows")
-	}
-	s, err := c.State(ctx)
-	if err != nil {
-		return AddedRows{}, err
-	}
-	in, converted, err := s.labelsInUnits(t)
-	if err != nil {
-		return AddedRows{}, err
-	}
-	added, labels, blobs, said, err := encodeTable(in, &s.Created, s.Settings.Ranges)
-	if err != nil {
-		return AddedRows{}, err
-	}
-	rows := map[int64]bool{}
-	for _, l := range labels {
-		rows[l.Row] = true
-	}
-	result := AddedRows{Labelled: len(rows), Converted: slices.Concat(said, converted)}
-	event, repeated, err := c.change(ctx, by.call(kindAdded, added.Blocks, labels), func(s *State) (decision, error) {
-		if err := c.checkNew(ctx, s, t); err != nil {
-			return decision{}, err
-		}
-		if result.NewLevels, err = c.newLevels(ctx, s, t); err != nil {
-			return decision{}, err
-		}
-		d := decision{events: []Event{{Added: &Added{s.nextRow, added.Blocks}}}, blobs: blobs}
-		if len(labels) > 0 {
-			fresh := labelsFrom(labels, s)
-			if err := c.look(ctx, s, fresh, false); err != nil {
-				return decision{}, err
-			}
-			d.events = append(d.events, Event{Told: &Told{fresh, s.unitsIn(t)}})
-		}
-		return d, nil
-	})
-	if err != nil {
-		return AddedRows{}, err
-	}
-	result.Seq, result.Rows, result.Repeated = event.Seq, event.Added.Rows(), repeated
-	log, err := c.History(ctx)
-	if err != nil {
-		return AddedRows{}, err
-	}
-	if at := int(event.Seq); len(labels) > 0 && at < len(log) { // they come right after the rows
-		result.Waiting = log[at].waiting(s.Created.Targets)
-	}
-	return result, nil
-}
-
-// labelsFrom returns labels of new rows, which were counted from 0, with their numbers in the campaign.
-func labelsFrom(labels []Label, s *State) []Label {
-	list := slices.Clone(labels)
-	for i := range list {
-		list[i].Row += s.nextRow
-		if s.Created.IDColumn == "" {
-			list[i].ID = fmt.Sprint(list[i].Row)
-		}
-	}
-	return list
-}
-
-// checkNew rejects ids that rows of the campaign have already.
-func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) error {
-	if s.Created.IDColumn == "" {
-		return nil
-	}
-	column, err := t.Column(s.Created.IDColumn)
-	if err != nil {
-		return err
-	}
-	ids := make([]string, column.Len())
-	for row := range ids {
-		ids[row] = column.Format(row)
-	}
-	there, err := c.find(ctx, s, ids)
-	if err != nil || len(there) == 0 {
-		return err
-	}
-	var faults []Fault
-	lines := t.Origin().Lines
-	for row, id := range ids {
-		if _, taken := there[id]; taken {
-			faults = append(faults, Fault{row, lines.Of(row), id, "the campaign has a row with this id already"})
-		}
-	}
-	return &TellError{faults}
-}
-
-// newLevels returns the levels of a table that no row of the campaign has.
-func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (map[string][]string, error) {
-	var names []string
-	for _, column := range s.Created.Columns {
-		if column.Kind == dataset.KindCategorical.String() {
-			names = append(names, column.Name)
-		}
-	}
-	if len(names) == 0 || len(s.spans) == 0 {
-		return nil, nil
-	}
-	rows, err := c.readRows(ctx, s, names)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string][]string{}
-	for _, name := range names {
-		old, err := rows.rows.Column(name)
-		if err != nil {
-			return nil, err
-		}
-		column, err := t.Column(name)
-		if err != nil {
-			return nil, err
-		}
-		known, err := dataset.AsCategorical(old)
-		if err != nil {
-			return nil, err
-		}
-		given, err := dataset.AsCategorical(column)
-		if err != nil {
-			return nil, err
-		}
-		for _, level := range given.Levels() {
-			if _, ok := known.Lookup([]byte(level)); !ok {
-				found[name] = append(found[name], level)
-			}
-		}
-	}
-	return found, nil
-}
-
-// ChangeSettings replaces the settings, from the next ask on. Settings without a learner keep that of the campaign, so
-// that clients which do not know of learners change none.
-func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings) (Changed, error) {
-	return changed(c.change(ctx, by.call(kindSettings, settings), func(s *State) (decision, error) {
-		settings := settings
-		settings.Learner = cmp.Or(settings.Learner, s.Settings.Learner)
-		if err := settings.Check(); err != nil {
-			return decision{}, err
-		}
-		if err := errors.Join(s.checkSettings(&settings), s.checkInputs(settings.Columns)); err != nil {
-			return decision{}, refused{err}
-		}
-		return decision{events: []Event{{Settings: &settings}}}, nil
-	}))
-}
-
-// UndoError reports an event that cannot be undone.
-type UndoError struct {
-	Seq    int64
-	Reason string
-}
-
-func (e *UndoError) Error() string {
-	return fmt.Sprintf("event %d cannot be undone: %s", e.Seq, e.Reason)
-}
-
-// Undo undoes an event, by another one. An event that later ones depend on, such as
-// rows that have labels, cannot be undone before these are.
-func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (Changed, error) {
-	return changed(c.change(ctx, by.call(kindUndone, seq, reason), func(s *State) (decision, error) {
-		refuse := func(format string, args ...any) (decision, error) {
-			return decision{}, &UndoError{seq, fmt.Sprintf(format, args...)}
-		}
-		if seq < 1 || seq > s.Seq {
-			return refuse("the log has the events 1 to %d", s.Seq)
-		}
-		log, err := c.upTo(ctx, s.Seq)
-		if err != nil {
-			return decision{}, err
-		}
-		if by := undoneBy(log)[seq]; by > 0 {
-			return refuse("event %d has done so already", by)
-		}
-		if log[seq-1].Created != nil {
-			return refuse("it created the campaign")
-		}
-		e := Event{Seq: s.Seq + 1, Time: s.stampTime(), Undone: &Undone{seq, reason}}
-		after, err := s.extend(log, []Event{e}, s.Now)
-		if wrong := (*FoldError)(nil); errors.As(err, &wrong) {
-			return refuse("event %d depends on it (%s); undo that first", wrong.Seq, wrong.Reason)
-		}
-		if err != nil {
-			return decision{}, err
-		}
-		if err := c.checkDistinct(ctx, after, len(s.spans)); err != nil {
-			return refuse("%v", err)
-		}
-		return decision{events: []Event{e}}, nil
-	}))
-}
-
 // upTo returns the events of the log up to a number that was seen.
 func (c *Campaign) upTo(ctx context.Context, seq int64) ([]Event, error) {
 	log, err := c.History(ctx)
@@ -675,26 +341,6 @@ func undoneBy(log []Event) map[int64]int64 {
 		}
 	}
 	return by
-}
-
-// checkDistinct makes sure that restored rows have distinct ids.
-func (c *Campaign) checkDistinct(ctx context.Context, s *State, before int) error {
-	if s.Created.IDColumn == "" || len(s.spans) <= before {
-		return nil
-	}
-	t, err := c.readRows(ctx, s, []string{s.Created.IDColumn})
-	if err != nil {
-		return err
-	}
-	seen := make(map[string]bool, t.rows.Rows())
-	for i := range t.rows.Rows() {
-		id := idOf(t, &s.Created, i)
-		if seen[id] {
-			return fmt.Errorf("row %q would come back, but a row with this id was added since", id)
-		}
-		seen[id] = true
-	}
-	return nil
 }
 
 // Inputs returns rows with their ids and all their columns, in the given order. Without
@@ -728,16 +374,6 @@ func (c *Campaign) Inputs(ctx context.Context, rows []RowRef) (*dataset.Table, e
 
 // RowColumn is the column of row numbers in files of a campaign without an id column.
 const RowColumn = "row"
-
-// label returns the entry as a label of a row.
-func (e *Entry) label(row int64) Label {
-	l := Label{RowRef: RowRef{row, e.ID}, Values: make([]fitted.Float, len(e.Values)),
-		Replicate: e.Replicate, Censored: e.Censored}
-	for i, v := range e.Values {
-		l.Values[i] = fitted.Float(v)
-	}
-	return l
-}
 
 func nans(n int) []float64 {
 	list := make([]float64, n)

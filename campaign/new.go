@@ -1,0 +1,134 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Start is what a campaign begins with.
+type Start struct {
+	Table    *dataset.Table
+	IDColumn string   // names the rows; without it they are named by their numbers, from 0
+	Targets  []string // columns of labels; the table may have some labels, or lack the columns
+	Settings Settings
+	By       By
+	Clock    func() time.Time // of the campaign
+}
+
+// New creates a campaign with the rows of a table and the labels in it. If the request
+// was made before, it returns the campaign of that time.
+func New(ctx context.Context, store Store, name string, start Start) (*Campaign, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	if start.Table == nil || start.Table.Rows() == 0 {
+		return nil, refuseRows("the table has no rows")
+	}
+	if err := start.Settings.Check(); err != nil {
+		return nil, err
+	}
+	c := &Campaign{store: store, name: name, Clock: start.Clock}
+	created := &Created{
+		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,
+		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
+	}
+	if err := (&State{Created: *created}).checkInputs(start.Settings.Columns); err != nil {
+		return nil, refused{err}
+	}
+	created.remember(start.Table.Origin().Style)
+	events := []Event{{Created: created}}
+	added, labels, blobs, _, err := encodeTable(start.Table, created, start.Settings.Ranges)
+	if err != nil {
+		return nil, err
+	}
+	if events = append(events, Event{Added: added}); len(labels) > 0 {
+		events = append(events, Event{Told: &Told{labels, (&State{Created: *created}).unitsIn(start.Table)}})
+	}
+	now := c.now()
+	by := start.By.call(kindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
+	stamp(events, 0, now, by)
+	if err := check(events); err != nil {
+		return nil, err
+	}
+	if _, err := Fold(events, now); err != nil {
+		return nil, err
+	}
+	if err := store.Create(ctx, name, events, blobs); err != nil {
+		if errors.Is(err, ErrExists) && c.createdBy(ctx, by, &err) {
+			return c, nil
+		}
+		return nil, fmt.Errorf("campaign %q: %w", name, err)
+	}
+	_, _, err = c.take(0, events)
+	return c, err
+}
+
+// createdBy reports whether a call created the campaign before. Another call with the
+// same request id is an error.
+func (c *Campaign) createdBy(ctx context.Context, by call, err *error) bool {
+	log, s, failed := c.load(ctx)
+	if failed != nil || by.Request == "" || log[0].Request != by.Request {
+		return false
+	}
+	if _, wrong := c.repeats(log, s, by); wrong != nil {
+		*err = wrong
+		return false
+	}
+	return true
+}
+
+// encodeTable returns the rows of a table as an event, its labels, and blobs. Lines with the same id that all have
+// labels are measurements of one row.
+func encodeTable(t *dataset.Table, created *Created,
+	ranges dataset.Ranges) (added *Added, labels []Label, blobs []Blob, said []string, err error) {
+	rows, said, err := conform(t, created)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if labels, err = labelsIn(t, rows, created, ranges); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if rows, labels, err = oneRowEach(t, rows, labels, created); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	blocks, blobs, err := encodeRows(rows, created.IDColumn != "")
+	return &Added{Blocks: blocks}, labels, blobs, said, err
+}
+
+// labelsIn returns the labels that a table has, with rows counted from 0.
+func labelsIn(t, rows *dataset.Table, created *Created, ranges dataset.Ranges) (list []Label, err error) {
+	columns := make([]dataset.Column, len(created.Targets))
+	for i, name := range created.Targets {
+		if !t.Has(name) {
+			continue
+		}
+		if columns[i], err = t.Column(name); err != nil {
+			return nil, err
+		}
+	}
+	part := &table{rows: rows}
+	var faults []Fault
+	lines, sides := t.Origin().Lines, t.Side
+	for row := range t.Rows() {
+		part.numbers = append(part.numbers, int64(row))
+		entry := Entry{Line: row, FileLine: lines.Of(row), ID: idOf(part, created, row)}
+		if some := entry.read(columns, row, sides); !some {
+			continue
+		}
+		if fault := cmp.Or(entry.Fault, entry.faultOfValues(ranges)); fault != "" {
+			faults = append(faults, entry.fault(fault))
+			continue
+		}
+		list = append(list, entry.label(int64(row)))
+	}
+	if len(faults) > 0 {
+		return nil, &TellError{faults}
+	}
+	return list, nil
+}
