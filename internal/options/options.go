@@ -16,9 +16,10 @@ type names struct {
 	flag, setting, parameter, argument string
 }
 
-// table has the options under the names of their fields, first those of a nextbatch.Request and then those of a
-// source.Options, whose Missing is MissingMarks here. Where there is no parameter, uploads have the setting.
+// table has the options under the names of their fields, first those of a nextbatch.Request and of the settings of a
+// campaign, and then those of a source.Options, whose Missing is MissingMarks here. Where there is no parameter, uploads have the setting.
 var table = map[string]names{
+	"Audit":          {"--audit", "audit", "", "audit"},
 	"Aims":           {"--targets", "", "", "target"},
 	"Batch":          {"-n", "batch", "", "n"},
 	"Budget":         {"--budget", "budget", "", "budget"},
@@ -34,7 +35,9 @@ var table = map[string]names{
 	"GroupIsInput":   {"--group-input", "group_is_input", "", "group_input"},
 	"IDColumn":       {"--id", "id_column", "id", "id"},
 	"Keep":           {"--keep", "keep", "keep", "keep"},
+	"Latest":         {"--latest", "latest", "", ""},
 	"Learner":        {"--learner", "learner", "learner", "learner"},
+	"Lease":          {"--lease", "lease", "lease", "lease"},
 	"MaxGroups":      {"--at-most-groups", "at_most_groups", "", "at_most_groups"},
 	"Members":        {"--ensemble", "members", "", "ensemble"},
 	"MinPerGroup":    {"--min-per-group", "min_per_group", "", "min_per_group"},
@@ -47,13 +50,17 @@ var table = map[string]names{
 	"PerGroup":       {"--per-group", "per_group", "", "per_group"},
 	"Plate":          {"--plate", "plate", "", "plate"},
 	"Pool":           {"--pool", "", "", "pool"},
+	"RandomColumn":   {"--random-column", "", "", "random_column"},
+	"RandomStart":    {"--random-start", "random_start", "random_start", ""},
 	"Ranges":         {"--range", "range", "range", "range"},
 	"ReplicateShare": {"--replicate-share", "replicate_share", "", "replicate_share"},
 	"Replicates":     {"--replicates", "replicates", "", "replicates"},
 	"Runs":           {"--runs", "runs", "", "runs"},
 	"Same":           {"--same", "same", "", "same"},
+	"Seed":           {"--seed", "seed", "", "seed"},
 	"Spec":           {"--method", "spec", "", "method"},
 	"TargetColumns":  {"--target", "targets", "target", "y"},
+	"Threads":        {"--threads", "", "", "threads"},
 	"Train":          {"--train", "", "", "labelled"},
 	"Weights":        {"--weights", "weights", "", "weights"},
 
@@ -71,6 +78,7 @@ var table = map[string]names{
 	"Kinds":        {"--categorical", "", "", "categorical"},
 	"Lod":          {"--lod", "lod", "lod", "lod"},
 	"MissingMarks": {"--missing-marks", "", "missing_marks", ""},
+	"Thousands":    {"--thousands", "", "thousands", ""},
 
 	"Device":    {"--device", "", "", "NEXTBATCH_DEVICE"},
 	"MaxMemory": {"--max-memory", "", "", "NEXTBATCH_MAX_MEMORY"},

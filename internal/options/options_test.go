@@ -17,16 +17,13 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // TestDoorsHaveTheOptions: what the table calls an option is what a door calls it, and each option is a field.
 func TestDoorsHaveTheOptions(t *testing.T) {
 	t.Parallel()
-	var help bytes.Buffer
-	if code := cli.Run([]string{"select", "--help"}, &help, &help); code != 0 {
-		t.Fatal(code, help.String())
-	}
-	flags := regexp.MustCompile(`(?m)^ +(-n|-., (--\S+)|--\S+)`).FindAllString(help.String(), -1)
+	flags := flagsOf(t, "select", "campaign settings")
 	service := sources(t, "../server/*.go")
 	settings := append(jsonNames(reflect.TypeFor[campaign.Created]()), found(`json:"(must|exclude)\b`, service)...)
 	parameters := found(`query:"([a-z_]+)`, service)
@@ -36,8 +33,9 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 		arguments = append(arguments, found(`\b(\w+):`, signature)...)
 	}
 	fields := found(`(?m)^\t((?:[A-Z]\w*, )*[A-Z]\w*) `, sources(t, "../../*.go", "../../tables/*.go", "../../limits/*.go",
-		"../../fitted/*.go", "../../dataset/source/internal/sheets/*.go", "../../network/*.go", "../plate/*.go"))
-	fields = append(strings.Split(strings.Join(fields, ", "), ", "), "MissingMarks", "Device")
+		"../../fitted/*.go", "../../dataset/source/internal/sheets/*.go", "../../network/*.go", "../plate/*.go",
+		"../../campaign/*.go"))
+	fields = append(strings.Split(strings.Join(fields, ", "), ", "), "MissingMarks", "Device", "Threads")
 	page := sources(t, "../server/web/src/batchlimits.ts")
 	said := 0
 	for _, field := range options.Fields() {
@@ -63,7 +61,7 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 				continue
 			}
 			said++
-			if !slices.ContainsFunc(door.known, func(k string) bool { return strings.Trim(k, ", ") == name }) {
+			if !slices.Contains(door.known, name) {
 				t.Errorf("%s: %s does not have %s", field, door.name, name)
 			}
 		}
@@ -71,6 +69,58 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 	if said < 125 {
 		t.Errorf("only %d names", said)
 	}
+}
+
+// TestOptionsAreInTheTable: what a door takes is in the table, unless no other door has it.
+func TestOptionsAreInTheTable(t *testing.T) {
+	t.Parallel()
+	python := found(`(?s)\ndef select\((.*?)\) ->`, sources(t, "../../python/src/nextbatch/_select.py"))
+	for _, door := range []struct {
+		name  string
+		takes []string
+		says  func(string, ...string) string
+		alone string
+	}{
+		{"the command line", flagsOf(t, "select", "campaign settings", "campaign ask"), options.Flag,
+			"--campaign --checkpoint --dry-run --help --inputs --json --model-output --mpi --numeric --out --person --quiet " +
+				"--report --request --show-predictions --tensor"},
+		{"settings", jsonNames(reflect.TypeFor[campaign.Settings]()), options.Setting, "network architecture outputs " +
+			"activation sigma_w sigma_b training epochs rate schedule peak decay beta1 beta2 eps"}, // those of a network
+		{"asks", jsonNames(reflect.TypeFor[wire.AskRequest]()), options.Setting, "rows"},
+		{"uploads", found(`query:"([a-z_]+)`, sources(t, "../server/uploads.go", "../server/campaigns.go")), options.Parameter,
+			"after header limit name"},
+		{"Python", found(`\b(\w+):`, strings.Join(python, "")), options.Argument, "max_memory plot progress random_state"},
+	} {
+		known := strings.Fields(door.alone)
+		for _, field := range options.Fields() {
+			known = append(known, door.says(field))
+		}
+		for _, name := range door.takes {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s takes %s, which is not in the table", door.name, name)
+			}
+		}
+		for _, name := range strings.Fields(door.alone) {
+			if !slices.Contains(door.takes, name) {
+				t.Errorf("%s does not take %s", door.name, name)
+			}
+		}
+	}
+}
+
+// flagsOf lists the flags of commands.
+func flagsOf(t *testing.T, commands ...string) (flags []string) {
+	t.Helper()
+	for _, command := range commands {
+		var help bytes.Buffer
+		if code := cli.Run(append(strings.Fields(command), "--help"), &help, &help); code != 0 {
+			t.Fatal(code, help.String())
+		}
+		for _, flag := range found(`(?m)^ +(-n\b|--[a-z-]+|-., --[a-z-]+)`, help.String()) {
+			flags = append(flags, flag[strings.LastIndexByte(flag, ' ')+1:])
+		}
+	}
+	return flags
 }
 
 // sources returns the text of files that are not tests.
