@@ -302,7 +302,8 @@ func (p Problem) check(s spec.Spec) error {
 	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target",
 		s.Method)
 	complain(len(s.Terms) > 0 && p.Shared > 0 && (p.Train.Rows == 0 || len(p.Pending) > 0),
-		"%v scales its terms by their variances over labelled and pending rows or, without any, over the pool, but ranks hold shares of the pool", s)
+		"%v scales its terms by their variances over labelled and pending rows or, without any, over the pool, but ranks "+
+			"hold shares of the pool", s)
 	for _, k := range s.BaseKernels() {
 		p.checkKernel(k, complain)
 	}
@@ -313,7 +314,8 @@ func (p Problem) check(s spec.Spec) error {
 		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t,
 			p.Train.Rows, p.Labels.Rows)
 		complain(t.Info().Labels && p.Labels.Cols > 1,
-			"%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no labels", t, p.Labels.Cols)
+			"%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no "+
+				"labels", t, p.Labels.Cols)
 	}
 	return errors.Join(found...)
 }
@@ -345,7 +347,8 @@ func (p Problem) checkKernel(k spec.Kernel, complain func(wrong bool, format str
 	learnt(info.Leaves, p.Learnt.Leaves, "the trees",
 		"fitted trees, but there are none: choose a learner that fits some, trees or auto (in Go, set Learnt.Leaves)")
 	learnt(info.Members, p.Learnt.Members, "the members of the ensemble",
-		"the members of an ensemble, but there are none: choose a learner that has some, such as auto (in Go, set Learnt.Members)")
+		"the members of an ensemble, but there are none: choose a learner that has some, such as auto (in Go, set "+
+			"Learnt.Members)")
 }
 
 // targets is the number of targets that kernels are fitted to.

@@ -214,7 +214,8 @@ func (r Request) Check() error {
 		case features:
 			return tables.Refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
 		default:
-			return tables.Refuse("with features the kernel must be features, as in %v, or predictions if they are those of the members of an ensemble, not %v", FeaturesSpec(true), k)
+			return tables.Refuse("with features the kernel must be features, as in %v, or predictions if they are those of "+
+				"the members of an ensemble, not %v", FeaturesSpec(true), k)
 		}
 	}
 	if err := r.checkModel(); err != nil {
@@ -301,7 +302,8 @@ func (r *Request) checkInput() error {
 	case r.Foreign != nil && r.Spec.TrainedNetworks() > 1:
 		return tables.Refuse("%v uses %d networks, but there is one from elsewhere", r.Spec, r.Spec.TrainedNetworks())
 	case r.Foreign != nil && r.Weights != nil && r.Spec.TrainedNetworks() > 0:
-		return tables.Refuse("%s does not apply to a network from elsewhere: the kernel counts all of its outputs alike; leave it out, or scale the outputs of the network", r.named("Weights"))
+		return tables.Refuse("%s does not apply to a network from elsewhere: the kernel counts all of its outputs alike; "+
+			"leave it out, or scale the outputs of the network", r.named("Weights"))
 	case r.train() != nil && len(r.TargetColumns) == 0 && (r.Foreign == nil || r.Table != nil):
 		return tables.Refuse("name the target column with %s", r.named("TargetColumns"))
 	case r.Model != nil && r.Model.Columns() == nil:

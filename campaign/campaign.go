@@ -95,7 +95,8 @@ func List(ctx context.Context, store Store) ([]string, error) { return store.Cam
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("the name of a campaign must be 1 to %d bytes of text without control characters, and no part of it between slashes may be empty, . or .., not %q", longestName, e.Name)
+	return fmt.Sprintf("the name of a campaign must be 1 to %d bytes of text without control characters, and no part of "+
+		"it between slashes may be empty, . or .., not %q", longestName, e.Name)
 }
 
 const longestName = 200

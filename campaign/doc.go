@@ -9,7 +9,8 @@
 // is the only way to change anything, and is atomic, no event is ever stored in part, and
 // no row is handed out twice.
 //
-//	c, err := campaign.New(ctx, store, "solubility", campaign.Start{Table: table, IDColumn: "name", Targets: []string{"y"}})
+//	start := campaign.Start{Table: table, IDColumn: "name", Targets: []string{"y"}}
+//	c, err := campaign.New(ctx, store, "solubility", start)
 //	batch, err := c.Ask(ctx, campaign.By{Person: "ada"}, campaign.Ask{Rows: 8})
 //	told, err := c.Tell(ctx, campaign.By{Person: "ada"}, campaign.Tell{Entries: list})
 //

@@ -28,7 +28,9 @@ func (e *Entry) read(columns []dataset.Column, row int, sides func(target string
 		v, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil && source.UnknownLimit(text):
-			e.Fault = fmt.Sprintf("the label %q in column %q may lie below a limit that is not known; write the limit, as in <0.5, or give it: --lod 0.5; if nothing was measured, leave the cell empty, or name its mark: --missing-marks n.d.", text, column.Name())
+			e.Fault = fmt.Sprintf("the label %q in column %q may lie below a limit that is not known; write the limit, as in "+
+				"<0.5, or give it: --lod 0.5; if nothing was measured, leave the cell empty, or name its mark: --missing-marks "+
+				"n.d.", text, column.Name())
 		case err != nil || math.IsNaN(v):
 			e.Fault = fmt.Sprintf("the label %q in column %q is not a number", text, column.Name())
 		case math.IsInf(v, 0):
@@ -200,7 +202,8 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 			}
 		}
 		if len(wrong) > 0 && together[name] {
-			said = append(said, fmt.Sprintf("column %q: %s not kept, because it is not an input: its values come with the labels",
+			said = append(said, fmt.Sprintf("column %q: %s not kept, because it is not an input: its values come with the "+
+				"labels",
 				name, words.Count(len(wrong), "value is", "values are")))
 			continue
 		}

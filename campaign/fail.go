@@ -22,7 +22,8 @@ func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string,
 			case status == StatusLabelled:
 				return "the row has a label, so it cannot fail", false
 			case status == StatusWaiting:
-				return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire the row", false
+				return "the row has a label that waits for a second look, so it cannot fail: correct or confirm it, or retire " +
+					"the row", false
 			case status == StatusFailed:
 				return "", !again
 			}

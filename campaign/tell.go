@@ -258,7 +258,8 @@ func (s *State) contradictions(list []located, person string) (right []located, 
 	for _, r := range list {
 		if before, found := s.contradicted(r, person); found {
 			faults = append(faults,
-				r.fault(fmt.Sprintf("replicate %d of the row has the label %v already; correct it, or leave out its number if this is a further measurement", r.Replicate, before)))
+				r.fault(fmt.Sprintf("replicate %d of the row has the label %v already; correct it, or leave out its number if "+
+					"this is a further measurement", r.Replicate, before)))
 			continue
 		}
 		right = append(right, r)

@@ -165,7 +165,8 @@ func step(v float64, single bool) float64 {
 // singleValue words the warning that all numbers of a column are the same, and where they may have differed.
 func (c *Numeric) singleValue() string {
 	if lost, found := c.Coarse(false); found {
-		return fmt.Sprintf("%s in %s, where numbers so large differ by at least %.2g; if they did differ, subtract an offset before the column is saved", hasSingleValue, lost.kind(), lost.Step)
+		return fmt.Sprintf("%s in %s, where numbers so large differ by at least %.2g; if they did differ, subtract an "+
+			"offset before the column is saved", hasSingleValue, lost.kind(), lost.Step)
 	}
 	return hasSingleValue
 }

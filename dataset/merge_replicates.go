@@ -93,7 +93,8 @@ func (m *roomMaker) assign(name string, lines, rows []int, numbers *Numeric) {
 	if len(lines) > 0 && measured+len(lines) > len(seen) {
 		line := lines[0]
 		m.refuse(m.targets[0], line,
-			"the label is %s, but the table has %s in %s; write the right one in both files or, if this is a further measurement, a higher number into %s",
+			"the label is %s, but the table has %s in %s; write the right one in both files or, if this is a further "+
+				"measurement, a higher number into %s",
 			m.labels(m.filled, line), m.labels(m.table, labelled[0]), m.table.Place(labelled[0], ""), numbers.Name())
 		return
 	}

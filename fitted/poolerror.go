@@ -22,7 +22,8 @@ func ValidRMSEMeaning(m *learner.Model) string {
 	const picked = "if a method picked these labels, it overstates the pool's error"
 	switch {
 	case m.CountsPool():
-		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it, and counted for the rows of the pool that it stands for", n)
+		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it, and counted "+
+			"for the rows of the pool that it stands for", n)
 	case m.Kind().Blends():
 		return fmt.Sprintf("RMSE on %d labelled rows, each predicted by models that had not learnt from it; %s", n, picked)
 	}

@@ -56,9 +56,11 @@ func (k Kind) CheckNetwork(prefix string, given []string, activation string) err
 		return nil
 	case k != Auto:
 		set := map[bool]string{true: "sets", false: "set"}[len(given) == 1]
-		return fmt.Errorf("%[1]s %[2]s the training of a network, but %[3]slearner %[4]s trains none: leave %[1]s out, or choose %[3]slearner %[5]s or %[6]s", all, set, prefix, k, NetworkAlone, Auto)
+		return fmt.Errorf("%[1]s %[2]s the training of a network, but %[3]slearner %[4]s trains none: leave %[1]s out, or "+
+			"choose %[3]slearner %[5]s or %[6]s", all, set, prefix, k, NetworkAlone, Auto)
 	case activation == network.ReLU.String() && slices.Contains(given, prefix+"activation"):
-		return fmt.Errorf("%[1]sactivation %[2]s is for %[1]slearner %[3]s, while the networks of a blend have %[4]s in its place: leave it out, or choose %[1]slearner %[3]s", prefix, activation, NetworkAlone, network.SiLU)
+		return fmt.Errorf("%[1]sactivation %[2]s is for %[1]slearner %[3]s, while the networks of a blend have %[4]s in "+
+			"its place: leave it out, or choose %[1]slearner %[3]s", prefix, activation, NetworkAlone, network.SiLU)
 	}
 	return nil
 }

@@ -200,7 +200,8 @@ func (m *Model) LeftOutNotes(name, aside func(row int) string) (notes []string) 
 			what += ", " + aside(l.Row) + ","
 		}
 		notes = append(notes,
-			fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten are within %s of what is predicted for them; correct it if it is wrong",
+			fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten "+
+				"are within %s of what is predicted for them; correct it if it is wrong",
 				words.Grouped(l.Label), name(l.Row), what, words.Number(l.Prediction), words.Number(l.Usual)))
 	}
 	return notes

@@ -173,7 +173,8 @@ func TestFewLabelsOfATarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(m.Target(1).Residuals()); n != 1 || m.Target(1).Provenance().Target != "b" || m.Provenance().ValidRows != 8 {
-			t.Errorf("seed %d: %d labels of %q are held out, of %d rows", seed, n, m.Target(1).Provenance().Target, m.Provenance().ValidRows)
+			t.Errorf("seed %d: %d labels of %q are held out, of %d "+
+				"rows", seed, n, m.Target(1).Provenance().Target, m.Provenance().ValidRows)
 		}
 	}
 }

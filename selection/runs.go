@@ -3,8 +3,8 @@ package selection
 // Runs: parts of the batch whose rows share a value (Constraints.Same), such as the rows of one furnace run at one
 // temperature. What is optimised:
 //
-//   - The runs are picked one after the other. Run r has s(r) = ⌊N_batch/K⌋ rows, one more if r ≤ N_batch mod K. All rows of
-//     earlier runs, and all required rows, count as selected.
+//   - The runs are picked one after the other. Run r has s(r) = ⌊N_batch/K⌋ rows, one more if r ≤ N_batch mod K. All
+//     rows of earlier runs, and all required rows, count as selected.
 //   - For each value v that run r can have, so that the whole batch can be completed (ahead_runs.go), the method's
 //     own greedy steps are carried out on the rows of that value: NEXT is the argmax over those that leave the batch
 //     completable. Required rows of the value that no earlier run has come first, and are part of the run.

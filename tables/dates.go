@@ -70,7 +70,8 @@ func (t Tables) assumeDates(found *datesFound, all *dataset.Table, parts []part,
 			return err
 		}
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("column %q: %s, %q, may start with the day or with the month, and no other value settles it; it is taken to start with the %s, %s; write dates as 2006-01-31 to be certain",
+			fmt.Sprintf("column %q: %s, %q, may start with the day or with the month, and no other value settles it; it is "+
+				"taken to start with the %s, %s; write dates as 2006-01-31 to be certain",
 				unclear.Column, t.place(parts, unclear.Row), unclear.Value, order, why))
 		if f, varies := unclear.Assume(c, day); varies {
 			found.add(f, r)

@@ -124,9 +124,11 @@ func (e *LabelsError) Error() string {
 		return fmt.Sprintf("all %d labels%s are %v: a network learns nothing from them", e.Labels, of, e.Value)
 	}
 	if e.Two {
-		return fmt.Sprintf("the labels%s have only two values, %v and %v, and are treated as numbers: this is regression; for classes, take the active learning of a classifier", of, e.Value, e.Other)
+		return fmt.Sprintf("the labels%s have only two values, %v and %v, and are treated as numbers: this is regression; "+
+			"for classes, take the active learning of a classifier", of, e.Value, e.Other)
 	}
-	return fmt.Sprintf("only %s a label%s: a network learns little from so few, and its errors and intervals mean little; label at least %d", words.Count(e.Labels, "row has", "rows have"), of, fewLabels)
+	return fmt.Sprintf("only %s a label%s: a network learns little from so few, and its errors and intervals mean "+
+		"little; label at least %d", words.Count(e.Labels, "row has", "rows have"), of, fewLabels)
 }
 
 // fewLabels is the number below which a fifth of the labels, which is held out, is a

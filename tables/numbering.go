@@ -151,7 +151,8 @@ func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 				"%s makes it an input", n.counts[0], t.Named("Keep", n.counts[0])))
 	default:
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; %s makes a column an input",
+			fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; "+
+				"%s makes a column an input",
 				len(n.counts), words.Some(words.Quoted(n.counts)), t.Named("Keep")))
 	}
 	for _, name := range slices.Concat(n.index, n.counts) {

@@ -71,7 +71,8 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 			places[i] = fmt.Sprintf("in column %q %s", name, places[i])
 		}
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells or leave them empty", len(nearly), cells, words.Some(places)))
+			fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells "+
+				"or leave them empty", len(nearly), cells, words.Some(places)))
 	}
 	return text, nil
 }

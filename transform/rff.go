@@ -32,7 +32,8 @@ func RandomFourier[T matrix.Float](k kernel.Kernel[T], n int, from Normals) (ker
 	terms, ok := kernel.SpectraOf(k)
 	if !ok {
 		return nil,
-			errors.New("rff: only stationary kernels, such as rbf, matern and laplace, have frequencies to draw, and this kernel is not one")
+			errors.New("rff: only stationary kernels, such as rbf, matern and laplace, have frequencies to draw, and this " +
+				"kernel is not one")
 	}
 	if from == nil {
 		panic(rng.NilError{Op: "transform"})

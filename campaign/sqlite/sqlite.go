@@ -59,8 +59,9 @@ CREATE TABLE locks (
 
 var format = sqlitefile.Format{
 	What: "campaign file", Schema: schema, ApplicationID: 0x4e42434d,
-	Damaged: "restore a copy; 'nextbatch doctor FILE' shows which campaigns are whole, and 'nextbatch campaign export FILE ARCHIVE --campaign NAME' saves those",
-	Full:    "what was written so far is safe; free some disk space and run the command again",
+	Damaged: "restore a copy; 'nextbatch doctor FILE' shows which campaigns are whole, and 'nextbatch campaign export " +
+		"FILE ARCHIVE --campaign NAME' saves those",
+	Full: "what was written so far is safe; free some disk space and run the command again",
 }
 
 // store is a campaign file, which implements campaign.Store.
@@ -235,7 +236,8 @@ func (s *store) Append(ctx context.Context, name string, after int64, events []c
 func (s *store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
 	// One query, as a service asks before it answers anything: a campaign without such events
 	// has one row of nulls.
-	const query = "SELECT ifnull(seq, 0), body, ifnull(crc, 0) FROM campaigns LEFT JOIN events ON campaign = id AND seq > ? WHERE name = ? ORDER BY seq"
+	const query = "SELECT ifnull(seq, 0), body, ifnull(crc, 0) FROM campaigns LEFT JOIN events ON campaign = id AND seq " +
+		"> ? WHERE name = ? ORDER BY seq"
 	found := false
 	var list []encoded
 	err := s.file.Each(ctx, query, func(row *sql.Rows) error {

@@ -71,8 +71,8 @@ func ReadColumns(ctx context.Context, columns []Column, opts Options) (*dataset.
 }
 
 // PlainNumbers returns a column of labels as text in which numbers are written as programs do, with < or > before a
-// limit, and missing ones are empty. The origin is that of the table with the column; cells that are not numbers stay as
-// they are, and so do those of which a limit is not known or that may mean a limit (UnknownLimit). Numbers in other
+// limit, and missing ones are empty. The origin is that of the table with the column; cells that are not numbers stay
+// as they are, and so do those of which a limit is not known or that may mean a limit (UnknownLimit). Numbers in other
 // units than that of the history are converted, or are an error.
 func PlainNumbers(c dataset.Column, opts Options, origin dataset.Origin) (Labels, error) {
 	return sheets.PlainNumbers(c, opts, origin)

@@ -71,7 +71,8 @@ func TestPlantedErrors(t *testing.T) {
 		t.Skip("trains networks on a real data set")
 	}
 	dir := golden.Data(t)
-	fmt.Println("| data set | learner | planted | wrong | precision | by residual | p ≤ 0.05 | of these planted |\n|---|---|---|---|---|---|---|---|")
+	fmt.Println("| data set | learner | planted | wrong | precision | by residual | p ≤ 0.05 | of these planted " +
+		"|\n|---|---|---|---|---|---|---|---|")
 	for name := range strings.SplitSeq(*auditSets, ",") {
 		r := loaded(t, name, dir)
 		for kind := range strings.SplitSeq(*auditKinds, ",") {

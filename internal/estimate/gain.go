@@ -60,7 +60,8 @@ func (g Gain) String() string { return g.Text().String() }
 func (g Gain) Text() words.Text {
 	switch {
 	case !g.Clear() && g.Factor.Low > 1:
-		return words.Textf("the same error would have taken at least %s times as many random labels; %d random rows are too few to tell how many more", words.Num(words.Brief(g.Factor.Low)), g.Rows)
+		return words.Textf("the same error would have taken at least %s times as many random labels; %d random rows are "+
+			"too few to tell how many more", words.Num(words.Brief(g.Factor.Low)), g.Rows)
 	case !g.Clear():
 		return words.Textf("%d random rows are too few to tell how many random labels the same error would have taken",
 			g.Rows)

@@ -205,7 +205,8 @@ func TestSoakStop(t *testing.T) {
 		judged
 	}{{"random start", judged{true, 1}}, {"random start, double batches", judged{true, 2}},
 		{"audit rows alone", judged{false, 1}}}
-	fmt.Println("\n| labels | random rows | rule | campaigns | stopped | too early | go on, too early to tell, stop |\n|---|---|---|---|---|---|---|")
+	fmt.Println("\n| labels | random rows | rule | campaigns | stopped | too early | go on, too early to tell, stop " +
+		"|\n|---|---|---|---|---|---|---|")
 	for _, key := range keys {
 		for _, way := range ways {
 			for _, below := range []float64{0.01, 0.015, 0.02, 0.03} {
@@ -226,7 +227,8 @@ func TestSoakStop(t *testing.T) {
 			}
 		}
 	}
-	fmt.Println("\n| labels | random rows | forecast of | forecasts | held | with a number | within 1.5 | more than the table has |\n|---|---|---|---|---|---|---|---|")
+	fmt.Println("\n| labels | random rows | forecast of | forecasts | held | with a number | within 1.5 | more than the " +
+		"table has |\n|---|---|---|---|---|---|---|---|")
 	for _, key := range keys {
 		for _, way := range ways {
 			for _, relative := range []bool{false, true} {

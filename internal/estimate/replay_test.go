@@ -432,7 +432,8 @@ func TestSoakReplay(t *testing.T) {
 	for _, heldOut := range []bool{false, true} {
 		all := &replayFigures{heldOut: heldOut}
 		fmt.Printf("\nwith held-out random rows: %v\n\n", heldOut)
-		fmt.Println("| data set | RMSE held | MAE held | q95 held | high/low | forecast/truth | within 1.5 | held | loss by audit rows | gain |\n|---|---|---|---|---|---|---|---|---|---|")
+		fmt.Println("| data set | RMSE held | MAE held | q95 held | high/low | forecast/truth | within 1.5 | held | loss " +
+			"by audit rows | gain |\n|---|---|---|---|---|---|---|---|---|---|")
 		for set := range strings.SplitSeq(*replaySets, ",") {
 			one := &replayFigures{heldOut: heldOut}
 			for i, r := range found[replayAudit][set] {

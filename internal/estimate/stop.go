@@ -46,7 +46,8 @@ const leastSpan = 3
 type StopRuleError struct{ Text, Problem string }
 
 func (e *StopRuleError) Error() string {
-	return fmt.Sprintf("stop rule %q: %s; write rmse<0.5, mae<0.5, q95<0.5 (in the units of the label), gain<2%%, or rmse(NAME)<0.5 for one of several targets", e.Text, e.Problem)
+	return fmt.Sprintf("stop rule %q: %s; write rmse<0.5, mae<0.5, q95<0.5 (in the units of the label), gain<2%%, or "+
+		"rmse(NAME)<0.5 for one of several targets", e.Text, e.Problem)
 }
 
 var stopRule = regexp.MustCompile(`^\s*([A-Za-z0-9]+)\s*(?:\((.*)\))?\s*<\s*([^\s%]+)\s*(%?)\s*$`)

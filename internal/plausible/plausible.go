@@ -23,7 +23,8 @@ package plausible
 //
 //   - out(y) is more than far, and more than what a label at the fence is outside of nine of ten labels (tail), or
 //   - out(y) > near, and y lies beyond a fence that is further out, or
-//   - y is much closer to zero than the other labels and the prediction: an interval on the plain scale says little there.
+//   - y is much closer to zero than the other labels and the prediction: an interval on the plain scale says little
+//     there.
 
 import (
 	"math"

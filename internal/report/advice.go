@@ -178,7 +178,8 @@ func expectedText(improvement float64) words.Text {
 	if math.Abs(improvement) < 0.05 {
 		speed = words.Textf("as fast")
 	}
-	return words.Textf("on data sets of the paper with such a ratio, the logarithm of the error falls %v as with random rows",
+	return words.Textf("on data sets of the paper with such a ratio, the logarithm of the error falls %v as with random "+
+		"rows",
 		speed)
 }
 
@@ -281,6 +282,8 @@ func (a *Advice) figure() *Figure {
 	}
 	f := LearningCurves("Replay on the labelled rows", "RMSE (labels have deviation 1)", curves)
 	f.Decimal = a.Decimal
-	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits than between methods, which are compared split by split: the table of the methods has the intervals of the differences.", a.found.Comparison.Splits)
+	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits "+
+		"than between methods, which are compared split by split: the table of the methods has the intervals of the "+
+		"differences.", a.found.Comparison.Splits)
 	return f
 }

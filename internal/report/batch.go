@@ -153,7 +153,8 @@ func (b *Batch) tables() []*Table {
 func (b *Batch) table() *Table {
 	shown, targets := b.shownInputs(), min(b.predicted(), mostTargets)
 	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}}, Fit: true,
-		Note: "In pick order. Click a reason for all that is known about a pick, and a heading to sort; point at a row to find it in the figures."}
+		Note: "In pick order. Click a reason for all that is known about a pick, and a heading to sort; point at a row to " +
+			"find it in the figures."}
 	if len(shown) < len(b.Inputs) {
 		t.Note += fmt.Sprintf(" Shown are %d of %d inputs: %s.", len(shown), len(b.Inputs), b.whyShown())
 	}
@@ -242,7 +243,8 @@ func (b *Batch) whyShown() string {
 	if b.Matters == nil {
 		return "those that set the picks apart from other rows most often"
 	}
-	return "those that matter most to the model, whose predictions move most when their values are swapped between candidates"
+	return "those that matter most to the model, whose predictions move most when their values are swapped between " +
+		"candidates"
 }
 
 // timesApart counts for each input the picks that differ in it from other rows.
@@ -357,7 +359,8 @@ func (b *Batch) figures() (list []*Figure) {
 		f := Curves("Score by pick", "pick", "score", nil)
 		f.Panels[0].Marks, f.Panels[0].Y = b.marks("", x, scores), scaleFor(scores)
 		f.fixed = map[string]style{"": pickPoint}
-		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks matter most."
+		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks " +
+			"matter most."
 		list = append(list, f)
 	}
 	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) && !same(uncertainties) {
@@ -387,7 +390,8 @@ func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {
 		uncertain = "the model is"
 	}
 	f.Note = "How uncertain " + uncertain +
-		" about each pick: 1 is a typical held-out row, 2 twice as much. It compares rows; how far off a prediction may be, the interval says."
+		" about each pick: 1 is a typical held-out row, 2 twice as much. It compares rows; how far off a prediction may " +
+		"be, the interval says."
 	return f
 }
 

@@ -112,7 +112,8 @@ func (s *Section) addPaper(v view) {
 	tables := paperTables(v)
 	if len(tables) == 0 {
 		s.Text = append(s.Text,
-			"The paper has no numbers for this setting: its tables cover 16 batches of 256 rows, with its own methods and data sets.")
+			"The paper has no numbers for this setting: its tables cover 16 batches of 256 rows, with its own methods and "+
+				"data sets.")
 	}
 	s.Tables = append(s.Tables, tables...)
 }

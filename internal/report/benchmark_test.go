@@ -248,7 +248,8 @@ func TestReportOnPartialResults(t *testing.T) {
 		"method missing": {whole[:9*17], []string{"Means over fried. Left out, because some method has no runs there: query.",
 			"3 runs of this setting are"}},
 		"split missing": {whole[:11*17],
-			[]string{"2 methods x 2 data sets x 2 to 3 splits: 10 runs. Only splits that all methods share on a data set count: 1 complete run of another split is left out."}},
+			[]string{"2 methods x 2 data sets x 2 to 3 splits: 10 runs. Only splits that all methods share on a data set " +
+				"count: 1 complete run of another split is left out."}},
 		"NaN": {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
 	} {
 		page, err := Benchmark(c.results, nil, true)

@@ -58,8 +58,10 @@ func lcmdSteps() *Figure {
 	first := newLCMDStep(points, selected)
 	second := newLCMDStep(points, append(append([]int{}, selected...), first.pick))
 	f := &Figure{Name: "lcmd-steps", Title: "Two picks of LCMD", Width: 230, Height: 230,
-		Note: "Made-up points in the plane; no runs. Black: selected points. Each line joins a point to the nearest selected one. " +
-			"Orange: the cluster with the largest sum of squared distances. Red square: the next pick, the point of this cluster farthest from its centre."}
+		Note: "Made-up points in the plane; no runs. Black: selected points. Each line joins a point to the nearest " +
+			"selected one. " +
+			"Orange: the cluster with the largest sum of squared distances. Red square: the next pick, the point of this " +
+			"cluster farthest from its centre."}
 	for i, s := range []lcmdStep{first, second} {
 		f.Panels = append(f.Panels, Panel{Title: []string{"one pick", "the next"}[i], bare: true, more: []plot.Plotter{s}})
 	}

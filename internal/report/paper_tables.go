@@ -29,10 +29,12 @@ func paperTables(v view) (tables []*Table) {
 			Number(a.StdErr, 4), Number(100*a.Relative, 1), Count(a.Ours.Runs))
 		t.Rows = append(t.Rows, Row{Cells: cells, Rule: begins && len(t.Rows) > 0})
 	}
-	note := "Difference: ours minus the paper's. Its standard error assumes that the paper's 20 splits vary as much as ours do, and includes the rounding to three digits."
+	note := "Difference: ours minus the paper's. Its standard error assumes that the paper's 20 splits vary as much as " +
+		"ours do, and includes the rounding to three digits."
 	sets.Note = note + largestDifference(list)
 	all.Note = note +
-		" The percentage is that of the error itself, not of its logarithm. The paper ran maxdiag:ll>acs-rf(512) with other network parameters."
+		" The percentage is that of the error itself, not of its logarithm. The paper ran maxdiag:ll>acs-rf(512) with " +
+		"other network parameters."
 	for _, t := range []*Table{sets, all} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)

@@ -118,7 +118,8 @@ var notWord = regexp.MustCompile(`[^0-9A-Za-z]+`)
 
 // alternative describes the plate in words.
 func (d *plateDrawing) alternative() string {
-	return fmt.Sprintf("%s of %d rows and %d columns: %s, %s free for controls. The column of wells in the table of the batch says the same.", d.Title, d.Shape.Rows, d.Shape.Columns,
+	return fmt.Sprintf("%s of %d rows and %d columns: %s, %s free for controls. The column of wells in the table of the "+
+		"batch says the same.", d.Title, d.Shape.Rows, d.Shape.Columns,
 		words.Count(len(d.Wells), "measurement", "measurements"),
 		words.Count(d.Shape.Rows*d.Shape.Columns-d.Shape.Wells(), "well", "wells"))
 }

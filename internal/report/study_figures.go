@@ -148,7 +148,8 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 		Title: fmt.Sprintf("Mean log %v minus that of random selection, method against method: %s", m,
 			settingTitle(v.Setting)),
 		Note: meanRunsNote(v.Study, compared, sets) + unusedRunsNote(all, v.Study, compared, sets) +
-			" Left of the vertical dashed line, the method on the x axis beats random selection; below the horizontal one, the method on the y axis does. Below the diagonal, the method on the y axis is the better of the two."}
+			" Left of the vertical dashed line, the method on the x axis beats random selection; below the horizontal one, " +
+			"the method on the y axis does. Below the diagonal, the method on the y axis is the better of the two."}
 	sets, note := firstSets(sets)
 	f.Order, f.Note = sets, f.Note+note
 	if len(methods) < 5 {
@@ -201,5 +202,6 @@ func errorVariation(v view, method, random string) *Figure {
 	return &Figure{Name: v.name + "-error-variation", Title: fmt.Sprintf("Gain of %s by variation of the errors: %s", name,
 		settingTitle(v.Setting)),
 		Note: note +
-			" Improvement: (mean log RMSE of the method minus that of random selection) / (mean log RMSE of random selection minus that before the first batch).", Panels: []Panel{p}}
+			" Improvement: (mean log RMSE of the method minus that of random selection) / (mean log RMSE of random selection " +
+			"minus that before the first batch).", Panels: []Panel{p}}
 }

@@ -53,7 +53,8 @@ func allMethods(v view) *Table {
 		t.boldColumn(2 + i)
 	}
 	t.Note = meanRunsNote(v.Study, methods, sets) + unusedRunsNote(all, v.Study, methods, sets) +
-		" Logarithms are averaged over rounds (without the start), splits and data sets. The time is that of selecting one batch, including features."
+		" Logarithms are averaged over rounds (without the start), splits and data sets. The time is that of selecting one " +
+		"batch, including features."
 	return t
 }
 
@@ -150,7 +151,8 @@ func compareMethods(v view, name, title string, names []Column, lines []line) *T
 func minusRandom(v view) *Table {
 	t := minusOther(v, v.ownRandom)
 	t.Name, t.Title = v.name+"-less-random", "Errors compared with random selection: "+settingTitle(v.Setting)
-	t.Note += "The reduction is that of the geometric mean of the errors; a negative one means larger errors than with random selection."
+	t.Note += "The reduction is that of the geometric mean of the errors; a negative one means larger errors than with " +
+		"random selection."
 	if v.learners {
 		t.Note += " Each method is compared with random selection with the same learner."
 	}
@@ -162,7 +164,8 @@ func minusNetwork(v view) *Table {
 	t := minusOther(v, v.withNetwork)
 	t.Name, t.Title = v.name+"-less-network", "Errors compared with a network and the same method: "+
 		settingTitle(v.Setting)
-	t.Note += "The reduction is that of the geometric mean of the errors; a negative one means larger errors than with a network."
+	t.Note += "The reduction is that of the geometric mean of the errors; a negative one means larger errors than with " +
+		"a network."
 	return t
 }
 
@@ -209,7 +212,8 @@ func minusOther(v view, otherOf func(method string) string) *Table {
 		row.Cells = append(row.Cells, Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Differences of the mean log errors on the same splits, over the data sets where both have runs; the runs column counts pairs. "
+	t.Note = "Differences of the mean log errors on the same splits, over the data sets where both have runs; the runs " +
+		"column counts pairs. "
 	return t
 }
 
@@ -256,7 +260,8 @@ func bestReduction(v view, kind learner.Kind) string {
 		of = fmt.Sprintf(" with learner %s", kind)
 	}
 	name, mode := titleParts(best)
-	return fmt.Sprintf("The method with the lowest RMSE%s is %s (%s): %s than random selection, averaged over the rounds and splits of %s.",
+	return fmt.Sprintf("The method with the lowest RMSE%s is %s (%s): %s than random selection, averaged over the "+
+		"rounds and splits of %s.",
 		of, name+mode, kernelTitle(best), how, where)
 }
 
@@ -296,7 +301,9 @@ func costs(v view) *Table {
 			Count(v.Runs(m, sets...)))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Means over runs, each method on the data sets where it has runs. The effective dimension is that of the kernel, averaged over rounds; random fill-ups counts the rows of a run for which the method fell back to random selection."
+	t.Note = "Means over runs, each method on the data sets where it has runs. The effective dimension is that of the " +
+		"kernel, averaged over rounds; random fill-ups counts the rows of a run for which the method fell back to random " +
+		"selection."
 	return t
 }
 

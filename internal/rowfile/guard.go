@@ -10,7 +10,8 @@ import (
 type FaultError struct{ File string }
 
 func (e *FaultError) Error() string {
-	return fmt.Sprintf("%s became shorter while it was in use, or its disk failed; leave the file alone until the run has ended, and start again", e.File)
+	return fmt.Sprintf("%s became shorter while it was in use, or its disk failed; leave the file alone until the run "+
+		"has ended, and start again", e.File)
 }
 
 // Guard calls f and returns its error, or a *FaultError if a mapped file could not be read,

@@ -190,7 +190,8 @@ func TestSlowLargeBodiesHoldUpNobodyElse(t *testing.T) {
 	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	begin := func(header string) net.Conn {
 		return v.send(t,
-			fmt.Sprintf("POST /v1/campaigns/small/returns HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", header, listBody))
+			fmt.Sprintf("POST /v1/campaigns/small/returns HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: "+
+				"application/json\r\nContent-Length: %d\r\n\r\n{", header, listBody))
 	}
 	for range allBodies/listBody + 1 {
 		if a, err := http.ReadResponse(bufio.NewReader(begin("")), nil); err != nil ||

@@ -39,7 +39,8 @@ func callerOf(ctx context.Context) *caller {
 
 const (
 	wrongToken = "the token is wrong, expired or revoked; ask for a new one ('nextbatch token add')"
-	noToken    = "this needs a token, in the header 'Authorization: Bearer TOKEN' ('nextbatch token add' makes one), or a session of a browser"
+	noToken    = "this needs a token, in the header 'Authorization: Bearer TOKEN' ('nextbatch token add' makes one), or " +
+		"a session of a browser"
 
 	tooManyRequests = "too many requests with this token; wait a little"
 	tooManyWrong    = "too many wrong tokens came from this address; wait a little"

@@ -102,8 +102,9 @@ func (s *Server) problem(ctx context.Context, err error) error {
 
 // The messages about stores that clients get. The names of files, hosts and users are only logged.
 const (
-	diskIsFull   = "the disk of the service is full, so nothing was changed; the person who runs it has to free some space"
-	storeIsAway  = "the database of the service does not answer at the moment; try again in a while, with the same Idempotency-Key"
+	diskIsFull  = "the disk of the service is full, so nothing was changed; the person who runs it has to free some space"
+	storeIsAway = "the database of the service does not answer at the moment; try again in a while, with the same " +
+		"Idempotency-Key"
 	storeIsWrong = "the service could not read or write its data; its log says why"
 )
 

@@ -26,7 +26,9 @@ func exported() map[string]*huma.Response {
 	for _, kind := range []string{"text/csv", "application/x-ndjson", "application/vnd.apache.parquet"} {
 		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
-	return map[string]*huma.Response{"200": {Description: "a table with numbers, ids and status of the rows, their inputs and their labels, how often they were measured and, where a batch had plates, in which wells, and who told the last label or has the row, and since when", Content: content}}
+	return map[string]*huma.Response{"200": {Description: "a table with numbers, ids and status of the rows, their " +
+		"inputs and their labels, how often they were measured and, where a batch had plates, in which wells, and who told " +
+		"the last label or has the row, and since when", Content: content}}
 }
 
 func (s *Server) exportRows(ctx context.Context, in *struct {

@@ -80,7 +80,8 @@ const (
 var (
 	errStopping   = errors.New("the service is shutting down")
 	errTooMany    = errors.New("too many jobs are running; try again when some have ended")
-	errTooManyOne = fmt.Errorf("%d of your jobs are waiting or running, which is the most that one person may have; try again when some have ended", openOfOne)
+	errTooManyOne = fmt.Errorf("%d of your jobs are waiting or running, which is the most that one person may have; try "+
+		"again when some have ended", openOfOne)
 )
 
 // start does work in the background, when its turn comes, unless the same job is already

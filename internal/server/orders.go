@@ -268,7 +268,8 @@ func (s *Server) resume() {
 	for _, o := range list {
 		if o.Attempts >= mostAttempts {
 			o.State, o.Ended = wire.Failed, new(s.now().UTC())
-			o.Problem = fmt.Sprintf("the service ended %d times while this job ran, so it is not tried again; it may take more memory than there is: try a smaller method or network, or fewer rows", o.Attempts)
+			o.Problem = fmt.Sprintf("the service ended %d times while this job ran, so it is not tried again; it may take "+
+				"more memory than there is: try a smaller method or network, or fewer rows", o.Attempts)
 			s.options.Log.Error("a job failed", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign, "error", o.Problem)
 			s.jobs.add(o)
 			s.logJob("a job that has failed is still written down", o, s.options.Tokens.dropJob(ctx, o.ID))

@@ -139,7 +139,8 @@ func describe(c dataset.Column, of dataset.Origin) PreviewColumn {
 		}
 	}
 	if d.Type != "number" && len(d.Examples) > 0 {
-		d.NoTarget = fmt.Sprintf("labels must be numbers, but this column holds words, such as %q: correct them in the file, or say which words mean a missing label", d.Examples[0])
+		d.NoTarget = fmt.Sprintf("labels must be numbers, but this column holds words, such as %q: correct them in the "+
+			"file, or say which words mean a missing label", d.Examples[0])
 	}
 	return d
 }

@@ -113,7 +113,8 @@ func TestSlowBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(c,
-			"POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", path, v.secrets["owner"])
+			"POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+				"application/json\r\nContent-Length: 1000\r\n\r\n{", path, v.secrets["owner"])
 		answer, _ := io.ReadAll(c) // ends when the service closes the connection
 		c.Close()
 		if text := string(answer); text != "" && !strings.HasPrefix(text, "HTTP/1.1 4") {

@@ -65,7 +65,8 @@ func TestTypescript(t *testing.T) {
 // settings.
 func typescript(schemas map[string]*huma.Schema) string {
 	var b strings.Builder
-	b.WriteString("// What the service takes and answers, made from /openapi.json: change the types of Go, then run make web-types.\n")
+	b.WriteString("// What the service takes and answers, made from /openapi.json: change the types of Go, then run " +
+		"make web-types.\n")
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		fmt.Fprintf(&b, "\nexport interface %s {\n", identifier(name))
 		schema := schemas[name]
@@ -82,7 +83,8 @@ func typescript(schemas map[string]*huma.Schema) string {
 		b.WriteString("}\n")
 	}
 	fmt.Fprintf(&b,
-		"\n// What settings mean that a campaign does not have.\nexport const defaultBatch = %d\nexport const defaultAudit = %v\nexport const defaultLease = '%v'\n", campaign.DefaultBatch, campaign.DefaultAudit, campaign.DefaultLease)
+		"\n// What settings mean that a campaign does not have.\nexport const defaultBatch = %d\nexport const defaultAudit "+
+			"= %v\nexport const defaultLease = '%v'\n", campaign.DefaultBatch, campaign.DefaultAudit, campaign.DefaultLease)
 	return b.String()
 }
 

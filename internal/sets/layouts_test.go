@@ -73,7 +73,8 @@ var layouts = []layout{
 	{set: "online_video", features: 26, rows: 40, label: 0.5, inputs: "[130 176 144",
 		file: func(n int) string {
 			codecs := []string{"flv", "h264", "mpeg4", "vp8"}
-			names := "id duration codec width height bitrate framerate i p b frames i_size p_size b_size size o_codec o_bitrate o_framerate o_width o_height umem utime"
+			names := "id duration codec width height bitrate framerate i p b frames i_size p_size b_size size o_codec " +
+				"o_bitrate o_framerate o_width o_height umem utime"
 			return lines(strings.ReplaceAll(names, " ", "\t")+"\n", n, func(row int) string {
 				fields := []string{fmt.Sprintf("04t6-jw9czg%d", row), "130.3", codecs[row%4], "176", "144"}
 				for j := range 8 {
@@ -102,8 +103,10 @@ var layouts = []layout{
 		}},
 	{set: "mlr_knn_rng", features: 2 + 3 + 1 + 2, rows: 38, label: 0.5, inputs: "[1 3 1 0 1 0 0 0]",
 		file: func(n int) string { // declared levels that no row has
-			return lines("@relation 'mlr knn rng'\n@attribute 'k' numeric\n@attribute data_id {3, 6, 11, 999}\n@attribute perf.mmce real\n"+
-				"@attribute perf.logloss real\n@attribute M integer\n@attribute distance {cosine, l2, ip}\n@attribute always {yes, no}\n@data\n", n,
+			return lines("@relation 'mlr knn rng'\n@attribute 'k' numeric\n@attribute data_id {3, 6, 11, 999}\n@attribute "+
+				"perf.mmce real\n"+
+				"@attribute perf.logloss real\n@attribute M integer\n@attribute distance {cosine, l2, ip}\n@attribute always "+
+				"{yes, no}\n@data\n", n,
 				func(row int) string {
 					mmce := "0.25"
 					m := fmt.Sprint(3 + row)

@@ -62,7 +62,8 @@ func TestMulBlocks(t *testing.T) {
 				}
 				bound := 0x1p-24 * float64(20+6*blocks+tail+2) * size
 				if d := math.Abs(float64(got.body[i*ldc+j]) - want); !(d <= bound) {
-					t.Fatalf("%d x %d x %d, tail %d: element %d,%d is %g, want %g, off by %.3g of the bound", rows, k, cols, tail, i, j, got.body[i*ldc+j], want, d/bound)
+					t.Fatalf("%d x %d x %d, tail %d: element %d,%d is %g, want %g, off by %.3g of the "+
+						"bound", rows, k, cols, tail, i, j, got.body[i*ldc+j], want, d/bound)
 				}
 			}
 		}

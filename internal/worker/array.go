@@ -143,7 +143,8 @@ func centred(a Array) (x matrix.Dense[float32], centres []float64, warnings []st
 	}
 	for _, c := range lost {
 		warnings = append(warnings,
-			fmt.Sprintf("column %s (from 0) of X may have lost digits: %v; subtract an offset from it, such as %.4g, before it is rounded to that", c.Column, c, c.Around))
+			fmt.Sprintf("column %s (from 0) of X may have lost digits: %v; subtract an offset from it, such as %.4g, before "+
+				"it is rounded to that", c.Column, c, c.Around))
 	}
 	return x, centres, warnings, nil
 }

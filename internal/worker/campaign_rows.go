@@ -121,7 +121,8 @@ func (c *call) campaignExport() (any, error) {
 		})
 	case archive:
 		return nil,
-			refuse("a service hands out no archives: run 'nextbatch campaign export' where its campaigns are kept, or export a table")
+			refuse("a service hands out no archives: run 'nextbatch campaign export' where its campaigns are kept, or export " +
+				"a table")
 	}
 	t, err := c.served(body.servedBody)
 	if err != nil {

@@ -201,7 +201,8 @@ func (c *call) inputs(from inputTable, labels []string) (t tables.Tables, err er
 func (b fitBody) check() error {
 	switch blends := b.Learner.Blends(); {
 	case blends && (b.Folds != nil && *b.Folds != 0 || b.Holdout != nil):
-		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
+		return refuse("folds and holdout are of a network alone, while the learner %s holds out rows of its own: leave "+
+			"them out, or choose the learner %s", b.Learner, learner.NetworkAlone)
 	case !blends && len(b.Learners) > 0:
 		return refuse("learners are candidates beside others: choose the learner %s", learner.Auto)
 	}
@@ -291,7 +292,8 @@ func (c *call) predict() (any, error) {
 	}
 	if len(c.Data) < 1 || body.Table == nil && len(c.Data) != 2+len(body.Learners) {
 		return nil,
-			refuse("predict takes a model and a table, or two arrays, a model and rows, and one for each of the learners; there are %d", len(c.Data))
+			refuse("predict takes a model and a table, or two arrays, a model and rows, and one for each of the learners; "+
+				"there are %d", len(c.Data))
 	}
 	model := &learner.Model{}
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {

@@ -155,7 +155,8 @@ func TestSettingsOfNetworksThatNothingHas(t *testing.T) {
 		refused(kind, "hidden and epochs set the training of a network, but learner gp trains none",
 			map[string]any{"learner": "gp", "epochs": 256, "hidden": []int{512, 512}, "activation": nil})
 		refused(kind,
-			"ensemble sets the training of a network, but learner trees trains none: leave ensemble out, or choose learner network or auto", map[string]any{"learner": "trees", "ensemble": 2})
+			"ensemble sets the training of a network, but learner trees trains none: leave ensemble out, or choose learner "+
+				"network or auto", map[string]any{"learner": "trees", "ensemble": 2})
 		refused(kind, "activation relu is for learner network, while the networks of a blend have silu",
 			map[string]any{"learner": "auto", "activation": "relu"})
 	}

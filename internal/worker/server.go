@@ -316,7 +316,8 @@ func (c *call) hello() (any, error) {
 	}
 	if client.Protocol != protocol {
 		return nil,
-			refuse("the client speaks version %d of the protocol, this program (%s) version %d: install versions of both that belong together",
+			refuse("the client speaks version %d of the protocol, this program (%s) version %d: install versions of both that "+
+				"belong together",
 				client.Protocol, c.server.Version, protocol)
 	}
 	return map[string]any{"protocol": protocol, "version": c.server.Version, "platform": c.server.Platform}, nil

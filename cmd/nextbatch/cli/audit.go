@@ -90,7 +90,8 @@ again before you change it.`,
 func (a *auditFlags) register(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&a.folds, "folds", 0,
-		fmt.Sprintf("parts that the rows are divided into; each is predicted from the others (default %d, and %d for a network alone)", learner.DefaultFolds, audit.DefaultFolds))
+		fmt.Sprintf("parts that the rows are divided into; each is predicted from the others (default %d, and %d for a "+
+			"network alone)", learner.DefaultFolds, audit.DefaultFolds))
 	f.IntVar(&a.repeats, "repeats", audit.DefaultRepeats, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
 	f.Float64Var(&a.level, "level", 0.05, "p-value up to which a label is called suspect")

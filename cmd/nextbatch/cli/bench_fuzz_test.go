@@ -14,10 +14,12 @@ import (
 // FuzzGrid reads any text as a grid: the result is a grid or an error, never a
 // panic, and never more runs than a machine can hold.
 func FuzzGrid(f *testing.F) {
-	f.Add("sets = [\"fried\"]\nactivations = [\"relu\"]\nspecs = [\"random\", \"default\"]\nsplits = [0, 1]\nschedules = [{rounds = 2, batch = 5}]\n[settings]\nhidden = [7]\n")
+	f.Add("sets = [\"fried\"]\nactivations = [\"relu\"]\nspecs = [\"random\", \"default\"]\nsplits = [0, 1]\nschedules " +
+		"= [{rounds = 2, batch = 5}]\n[settings]\nhidden = [7]\n")
 	f.Add("splits = [0, x]")
 	f.Add("settings = {seed = -1, hidden = [1, 2, 3], epochs = 0}\ncompat = true")
-	f.Add("schedules = [{rounds = 9223372036854775807, batch = -9223372036854775808}]\nsets = [\"\"]\nspecs = [\"NN_lcmd-tp_grad_rp-512\"]\nactivations = [\"\\u0000\"]\nsplits = [1e3]")
+	f.Add("schedules = [{rounds = 9223372036854775807, batch = -9223372036854775808}]\nsets = [\"\"]\nspecs = " +
+		"[\"NN_lcmd-tp_grad_rp-512\"]\nactivations = [\"\\u0000\"]\nsplits = [1e3]")
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(t.TempDir(), "grid.toml")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

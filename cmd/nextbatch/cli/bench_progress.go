@@ -90,7 +90,8 @@ func (p *benchProgress) add(r *benchmark.Record) {
 	}
 	delete(p.seconds, r.Run)
 	other := s.elapsed - s.training - s.features - s.selection - s.testing
-	p.say("%v: RMSE %.4f with %d labels; %.1f s, of which training %.1f, features %.1f, selection %.1f, testing %.1f, other %.1f",
+	p.say("%v: RMSE %.4f with %d labels; %.1f s, of which training %.1f, features %.1f, selection %.1f, testing %.1f, "+
+		"other %.1f",
 		r.Run, r.Test.RMSE, r.Labels, s.elapsed, s.training, s.features, s.selection, s.testing, other)
 }
 

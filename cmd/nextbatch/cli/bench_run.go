@@ -96,7 +96,8 @@ func presetList() string {
 // defaultsList is the schedule and the settings of a grid that names none, in TOML.
 func defaultsList() string {
 	schedule, s := benchmark.PaperSchedule(), benchmark.Settings{}.WithDefaults()
-	return fmt.Sprintf("  schedules = [{rounds = %d, batch = %d}]\n  settings = {seed = %d, start = %d, valid = %d, hidden = %s, epochs = %d}",
+	return fmt.Sprintf("  schedules = [{rounds = %d, batch = %d}]\n  settings = {seed = %d, start = %d, valid = %d, "+
+		"hidden = %s, epochs = %d}",
 		schedule.Rounds, schedule.Batch, s.Seed, s.Start, s.Valid,
 		strings.ReplaceAll(fmt.Sprint(s.Hidden), " ", ", "), s.Epochs)
 }
@@ -124,7 +125,8 @@ func (b *benchRun) register(c *cobra.Command) {
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", b.settings.Start, "labelled rows to start with")
 	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid,
-		"validation rows of networks; 0 means none: networks hold out some of the labelled rows (the default if --learners names another than network)")
+		"validation rows of networks; 0 means none: networks hold out some of the labelled rows (the default if --learners "+
+			"names another than network)")
 	registerTraining(flags, &b.settings.Epochs, &b.settings.Hidden)
 	b.columns.registerWeights(c)
 }
@@ -140,7 +142,8 @@ func (b *benchRun) registerWork(c *cobra.Command) {
 	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of a table, drawn at random (default "+
 		strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
 	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0),
-		"runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
+		"runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, "+
+			"up to 64")
 	registerDevice(c)
 	registerQuiet(c, &b.quiet)
 	b.columns.register(c)

@@ -52,7 +52,8 @@ PGPASSWORD or the file .pgpass.`,
 
 func (b *benchWorker) run(cmd *cobra.Command) error {
 	if !isDatabase(b.results) {
-		return usagef("%s is not the address of a database, such as postgres://user@host/database; several 'nextbatch bench run' can share a file", addressText(b.results))
+		return usagef("%s is not the address of a database, such as postgres://user@host/database; several 'nextbatch "+
+			"bench run' can share a file", addressText(b.results))
 	}
 	ctx, err := withThreads(cmd.Context(), b.threads)
 	if err != nil {

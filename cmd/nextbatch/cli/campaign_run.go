@@ -87,7 +87,8 @@ Exit codes: 4 some rows failed; 1 too many rows failed; 130 interrupted; the oth
 	f.IntVar(&r.maxLabels, "max-labels", 0, "end when this many rows of the campaign have a label; 0 means no limit")
 	f.IntVarP(&r.batch, "batch", "n", 0, "rows to ask for at a time (default by the settings)")
 	f.StringVar(&r.lease, "lease", "",
-		"how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")
+		"how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if "+
+			"the timeouts take longer)")
 	f.StringVar(&r.person, "person", "oracle", "in whose name rows are out; runs at the same time need different ones")
 	f.BoolVar(&r.accept, "accept", false, "no label waits for a second look: the oracle is sure")
 	f.BoolVar(&r.json, "json", false, "print one JSON object at the end")
@@ -222,7 +223,8 @@ func (r *campaignRunning) report(ctx context.Context, c *campaign.Campaign, resu
 		result.Failed, result.Later, result.Returned)
 	if result.Waiting > 0 {
 		fmt.Fprintf(out,
-			"%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
+			"%s for a second look: 'nextbatch campaign status' lists them, 'campaign confirm' and 'campaign tell --correct' "+
+				"end it\n", words.Count(result.Waiting, "of these labels waits", "of these labels wait"))
 	}
 	fmt.Fprintf(out, "the campaign has %s: %s\n", words.Count(int(counts.Rows), "row", "rows"), report.CountsText(counts))
 	return nil

@@ -56,11 +56,14 @@ func (f *campaignFlags) warnUnlikely(address string, list []campaign.Waiting) {
 	if more := len(list) - report.MostWaiting; more > 0 {
 		f.progress.warn(fmt.Sprintf("%s like a slip", words.Count(more, "more label looks", "more labels look")))
 	}
-	f.progress.say("such labels count, and do not wait for a second look; if one is wrong, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
+	f.progress.say("such labels count, and do not wait for a second look; if one is wrong, 'nextbatch campaign tell %s "+
+		"FILE --correct' with a file that has the right one replaces it", words.Argument(addressText(address)))
 }
 
 // whatToDo explains how to confirm and how to correct labels that wait.
 func whatToDo(address string, list []campaign.Waiting) string {
 	store, id := words.Argument(addressText(address)), words.Argument(list[0].ID)
-	return fmt.Sprintf("nothing learns from such a label before it is confirmed or corrected: 'nextbatch campaign confirm %s %s' if it is right, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one otherwise", store, id, store)
+	return fmt.Sprintf("nothing learns from such a label before it is confirmed or corrected: 'nextbatch campaign "+
+		"confirm %s %s' if it is right, 'nextbatch campaign tell %s FILE --correct' with a file that has the right one "+
+		"otherwise", store, id, store)
 }

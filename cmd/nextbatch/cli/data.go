@@ -15,11 +15,12 @@ import (
 
 func newData() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "data",
-		Short:   "Fetch and prepare the data sets of the benchmark",
-		Example: "  nextbatch data fetch fried diamonds\n  nextbatch data prepare fried diamonds\n  nextbatch bench run --data data --sets fried,diamonds --results results.db",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "data",
+		Short: "Fetch and prepare the data sets of the benchmark",
+		Example: "  nextbatch data fetch fried diamonds\n  nextbatch data prepare fried diamonds\n  nextbatch bench run " +
+			"--data data --sets fried,diamonds --results results.db",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: `The 15 data sets of the paper's benchmark come from UCI, OpenML and the page of
 a book; nextbatch downloads their files into a folder and prepares them as the paper
 does.

@@ -20,10 +20,11 @@ func newFeatures() *cobra.Command {
 	f := &selectFlags{batch: 1}
 	trainOut := ""
 	c := &cobra.Command{
-		Use:     "features [TABLE]",
-		Short:   "Write the features of a kernel as NumPy arrays",
-		Example: "  nextbatch features table.csv --target y --method 'lcmd-tp:grad>sketch(512)' --out pool.npy --train-out train.npy",
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "features [TABLE]",
+		Short: "Write the features of a kernel as NumPy arrays",
+		Example: "  nextbatch features table.csv --target y --method 'lcmd-tp:grad>sketch(512)' --out pool.npy --train-out " +
+			"train.npy",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.out == "" && trainOut == "" {
 				return usagef("name an output file with --out (candidates) or --train-out (labelled rows)")
@@ -146,10 +147,11 @@ func newGram() *cobra.Command {
 	rows, columns := "", ""
 	f := &selectFlags{batch: 1}
 	c := &cobra.Command{
-		Use:     "gram [TABLE]",
-		Short:   "Write a kernel matrix as a NumPy array",
-		Example: "  nextbatch gram table.csv --target y --method 'maxdet-p:ntk>train' --rows pool --columns train --out k.npy",
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "gram [TABLE]",
+		Short: "Write a kernel matrix as a NumPy array",
+		Example: "  nextbatch gram table.csv --target y --method 'maxdet-p:ntk>train' --rows pool --columns train --out " +
+			"k.npy",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.out == "" {
 				return usagef("name an output file with --out")

@@ -110,7 +110,8 @@ that were drawn at random; the pool's error is estimated from these.`,
 		"file to save the model to (.nextbatch; .safetensors for a network alone)")
 	registerLearner(c.Flags(), &f.learner)
 	c.Flags().StringVar(&f.onnx, "onnx", "",
-		"with --learner network, also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
+		"with --learner network, also write the network to this file for other programs (.onnx): it takes raw rows and "+
+			"returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	registerQuiet(c, &f.quiet)
 	c.Flags().IntVar(&f.folds, "folds", -1,

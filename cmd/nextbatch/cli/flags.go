@@ -57,7 +57,8 @@ func (f *columnFlags) register(c *cobra.Command) {
 // registerRandom registers the flag for the column of random labels.
 func (f *columnFlags) registerRandom(c *cobra.Command) {
 	c.Flags().StringVar(&f.random, "random-column", "",
-		"column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
+		"column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the "+
+			"pool's error")
 }
 
 // registerEarlier registers the flag for earlier data.
@@ -228,7 +229,8 @@ func (f *networkFlags) checkModel(model string) error {
 	if len(given) > 1 {
 		set = "set"
 	}
-	return usagef("%s %s the training of a network, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
+	return usagef("%s %s the training of a network, but --model %s is one that has been trained: leave %s out, or leave "+
+		"--model out to train a new one",
 		words.List(given), set, model, words.List(given))
 }
 

@@ -37,7 +37,8 @@ func (f *formatFlags) registerFor(c *cobra.Command, prefix, files string) {
 	flags := c.Flags()
 	f.prefix = prefix
 	flags.StringVar(&f.sep, prefix+"sep", "", files+
-		"what separates the fields of a text file: a character, tab, or space for any number of blanks (default what the file suggests)")
+		"what separates the fields of a text file: a character, tab, or space for any number of blanks (default what the "+
+		"file suggests)")
 	flags.StringVar(&f.decimal, prefix+"decimal", "", files+
 		"decimal mark of the numbers in a text file: . or , (default what the file suggests)")
 	flags.StringVar(&f.thousands, prefix+"thousands", "", files+
@@ -45,12 +46,14 @@ func (f *formatFlags) registerFor(c *cobra.Command, prefix, files string) {
 	flags.StringVar(&f.encoding, prefix+"encoding", "", files+
 		"encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default what the file suggests)")
 	flags.StringVar(&f.format, prefix+"format", "", files+
-		"format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
+		"format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by "+
+		"the first bytes of standard input)")
 	flags.StringVar(&f.sheet, prefix+"sheet", "", files+"sheet of an Excel workbook, if it has several")
 	flags.StringSliceVar(&f.marks, prefix+"missing-marks", nil, files+
 		"further words that mean a missing value, besides empty cells, NA, n/a and the like")
 	flags.StringVar(&f.censored, prefix+"censored", "limit", files+
-		"numbers of which only a limit is known, such as <0.5: limit (takes the limit, and marks them in an input of its own) or drop (makes them missing)")
+		"numbers of which only a limit is known, such as <0.5: limit (takes the limit, and marks them in an input of its "+
+		"own) or drop (makes them missing)")
 	if prefix == "" {
 		flags.StringVar(&f.lod, "lod", "",
 			"limit of detection of the labels, for those such as <LOD or n.d.: a number, or one for each target as in y=0.5,z=2")

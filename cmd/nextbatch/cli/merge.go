@@ -270,7 +270,9 @@ func (m *merging) answer() *answer {
 		found.json = m.result
 	}
 	if n := len(m.result.Waiting); n > 0 {
-		found.short = someError{error: errorf("%s for a second look and did not come into the table; correct what is wrong in the batch file and merge it again, with --accept once the labels are right", words.Count(n, "label waits", "labels wait"))}
+		found.short = someError{error: errorf("%s for a second look and did not come into the table; correct what is wrong "+
+			"in the batch file and merge it again, with --accept once the labels are right",
+			words.Count(n, "label waits", "labels wait"))}
 	}
 	return found
 }

@@ -161,7 +161,8 @@ func TestWorkbooksComeBack(t *testing.T) {
 	_, log := must(t, exitData, "merge", at("excel.xlsx"), at("batch.xlsx"), "--id", "id", "--target", "y",
 		"--out", at("excel.xlsx"))
 	if !strings.Contains(log,
-		"excel.xlsx: the workbook holds more than the table: it has formulas, which would become values; write to another file") {
+		"excel.xlsx: the workbook holds more than the table: it has formulas, which would become values; write to another "+
+			"file") {
 		t.Error(log)
 	}
 	batch["xl/_rels/workbook.xml.rels"] = strings.Replace(batch["xl/_rels/workbook.xml.rels"], "</Relationships>",

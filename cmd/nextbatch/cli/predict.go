@@ -88,7 +88,8 @@ func (p *predicting) check() error {
 	}
 	switch {
 	case p.unseen != "" && !isForeign(p.file):
-		return usagef("--calibrate is for a network from elsewhere, as in --model net.onnx; one that 'nextbatch fit' saved has intervals already")
+		return usagef("--calibrate is for a network from elsewhere, as in --model net.onnx; one that 'nextbatch fit' saved " +
+			"has intervals already")
 	case p.unseen != "" && p.columns.target == "":
 		return usagef("name the labels of the rows of --calibrate with --target")
 	case p.unseen != "" && p.coverage == 0:

@@ -80,7 +80,8 @@ func readForecasts(ctx context.Context, batch string) (forecasts, error) {
 	}
 	if err != nil {
 		return nil,
-			dataError{errorf("%w; %s holds what 'nextbatch select' predicted for the rows of the batch: restore it, or delete it to do without", err, path)}
+			dataError{errorf("%w; %s holds what 'nextbatch select' predicted for the rows of the batch: restore it, or delete "+
+				"it to do without", err, path)}
 	}
 	var ids, targets dataset.Column
 	var numbers [3]*dataset.Numeric

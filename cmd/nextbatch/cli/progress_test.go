@@ -29,7 +29,8 @@ func TestProgressLines(t *testing.T) {
 	if got := lines(100, time.Millisecond); got != "" {
 		t.Errorf("quick work says %q", got)
 	}
-	want := "counting: 25 of 100, at 24\ncounting: 50 of 100, at 49\ncounting: 75 of 100, at 74\ncounting: 100 of 100, at 99\n"
+	want := "counting: 25 of 100, at 24\ncounting: 50 of 100, at 49\ncounting: 75 of 100, at 74\ncounting: 100 of 100, " +
+		"at 99\n"
 	if got := lines(100, time.Second); got != want {
 		t.Errorf("many steps: %q", got)
 	}

@@ -195,9 +195,11 @@ func (s *selectFlags) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.trainFeatures, "train-features", "",
 		"features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
 	f.StringVar(&s.poolFeatures, "pool-features", "",
-		"features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means several files")
+		"features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means "+
+			"several files")
 	f.StringVar(&s.model, "model", "",
-		"use this model instead of fitting one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
+		"use this model instead of fitting one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a "+
+			"description)")
 	s.foreign.register(c)
 	f.StringVar(&s.foreign.tensor, "tensor", "",
 		"tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
@@ -319,7 +321,8 @@ func (s *selecting) check() error {
 		return requestError(err)
 	}
 	if method := s.request.Spec.Method; s.checkpoint != "" && method.Info().TakesBack {
-		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot resume: leave out --checkpoint, or choose another --method", method)
+		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot resume: leave out --checkpoint, "+
+			"or choose another --method", method)
 	}
 	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out},
 		{"the predictions of --out", predictionsFile(s.out)}, {"--report", s.page},
@@ -450,7 +453,8 @@ func (s *selecting) warnOfIdleFlags() {
 		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))
 	}
 	if s.columns.random != "" && s.request.Model != nil {
-		s.progress.warn(fmt.Sprintf("--random-column has no effect beside --model: %s does not tell which rows were held out; 'nextbatch fit --random-column' estimates the pool's error", s.model))
+		s.progress.warn(fmt.Sprintf("--random-column has no effect beside --model: %s does not tell which rows were held "+
+			"out; 'nextbatch fit --random-column' estimates the pool's error", s.model))
 	}
 }
 
@@ -650,7 +654,8 @@ func loadModel(path string) (*learner.Model, error) {
 			err = errorf("%s is not a model", path)
 		}
 		return nil,
-			dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.nextbatch or .safetensors), or a network from elsewhere (.onnx, or .json with a description)", err)}
+			dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.nextbatch or .safetensors), or a network "+
+				"from elsewhere (.onnx, or .json with a description)", err)}
 	}
 	if m.Columns() == nil {
 		return nil, dataError{errorf("%s does not say which columns its inputs are; save it with 'nextbatch fit'", path)}

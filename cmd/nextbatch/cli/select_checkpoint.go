@@ -174,7 +174,8 @@ func (s *selecting) readCheckpoint(ctx context.Context) error {
 	}
 	rest, ours := bytes.CutPrefix(text, s.earlier.head)
 	if !ours && !isCutOff(text) {
-		return dataError{errorf("%s is not of this selection: %s; repeat the command that wrote it to resume, or remove it to start from the beginning", s.checkpoint, is.difference(text))}
+		return dataError{errorf("%s is not of this selection: %s; repeat the command that wrote it to resume, or remove it "+
+			"to start from the beginning", s.checkpoint, is.difference(text))}
 	}
 	if ours {
 		s.earlier.lines, _ = wholeLines(rest)

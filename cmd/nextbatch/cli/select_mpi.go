@@ -25,7 +25,8 @@ func (s *selecting) checkMPI() error {
 	case s.dryRun:
 		return usagef("--dry-run tries out one process: leave out --mpi")
 	case s.page != "" && s.poolFeatures != "":
-		return usagef("--report shows candidates of the whole pool, but with --mpi each process holds a share: leave out one of the two")
+		return usagef("--report shows candidates of the whole pool, but with --mpi each process holds a share: leave out " +
+			"one of the two")
 	}
 	return nil
 }

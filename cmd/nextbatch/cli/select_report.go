@@ -127,7 +127,8 @@ func replicateText(m limits.Measurement) string {
 // next says what to do with the batch of so many rows and measurements.
 func (s *selecting) next(ctx context.Context, lines string) []report.Step {
 	if s.out == "" {
-		return []report.Step{{Text: "Measure these rows. With --out batch.csv the command that made this page also writes them to a file, for you to fill in."}}
+		return []report.Step{{Text: "Measure these rows. With --out batch.csv the command that made this page also writes " +
+			"them to a file, for you to fill in."}}
 	}
 	steps := []report.Step{{Text: fmt.Sprintf("Measure the %s of %s, in this order if you can, and fill in %s.",
 		lines, s.out, columnsText(s.request.TargetColumns))}}

@@ -74,7 +74,8 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody betwe
 	registerDevice(c)
 	flags := c.Flags()
 	flags.StringVar(&s.memory.text, "max-memory", "",
-		"use no more than this for jobs, and of the GPU's memory, and half of it for all tables that are being uploaded, such as 4GiB (default what is available)")
+		"use no more than this for jobs, and of the GPU's memory, and half of it for all tables that are being uploaded, "+
+			"such as 4GiB (default what is available)")
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
@@ -231,7 +232,8 @@ func (s *serving) announce(ctx context.Context, at net.Addr, tokens *server.Toke
 	fmt.Fprintf(log, "nextbatch: listening on %s://%s\n", scheme, at)
 	if len(list) > 0 {
 		fmt.Fprintf(log,
-			"nextbatch: to sign in with a browser, run 'nextbatch token add NAME --role owner --tokens %s' and open %s://%s/#token=TOKEN\n", shown(path), scheme, at)
+			"nextbatch: to sign in with a browser, run 'nextbatch token add NAME --role owner --tokens %s' and open "+
+				"%s://%s/#token=TOKEN\n", shown(path), scheme, at)
 		return nil
 	}
 	person := cmp.Or(userName(), "owner") // a container's user may have no name

@@ -34,7 +34,8 @@ func (f *columnFlags) registerWeights(c *cobra.Command) {
 // registerRange registers the flag for the ranges of the labels.
 func registerRange(f *pflag.FlagSet, to *dataset.Ranges) {
 	f.Var((*rangesValue)(to), "range",
-		"what the labels can be, as in 0..100 or 0..; one for each of several targets as in 0..100,0..1: predictions and intervals keep to it")
+		"what the labels can be, as in 0..100 or 0..; one for each of several targets as in 0..100,0..1: predictions and "+
+			"intervals keep to it")
 }
 
 // rangesValue is the value of --range.

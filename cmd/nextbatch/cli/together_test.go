@@ -161,7 +161,8 @@ func TestFilledTogether(t *testing.T) {
 		must(t, exitOK, "campaign", "new", store, path, "--target", "yield", "--id", "id")
 		_, log = must(t, exitOK, "campaign", "tell", store, back, "--accept")
 		if !strings.Contains(log,
-			fmt.Sprintf("column %q: 3 values are not kept, because it is not an input: its values come with the labels", c.column)) {
+			fmt.Sprintf("column %q: 3 values are not kept, because it is not an input: its values come with the "+
+				"labels", c.column)) {
 			t.Errorf("%s, told: %s", c.table, log)
 		}
 		must(t, exitData, "campaign", "tell", store, wrong)

@@ -13,7 +13,8 @@ import (
 )
 
 // ofRun finds a run by its fields, which columns returns.
-const ofRun = "dataset = $1 AND activation = $2 AND spec = $3 AND compat = $4 AND batch = $5 AND rounds = $6 AND split = $7"
+const ofRun = "dataset = $1 AND activation = $2 AND spec = $3 AND compat = $4 AND batch = $5 AND rounds = $6 AND " +
+	"split = $7"
 
 func columns(r benchmark.Run) []any {
 	return []any{r.DataSet, r.Activation, r.Spec, r.Compat, r.BatchSize, r.Rounds, r.Split}
@@ -126,7 +127,8 @@ func (s *Store) Release(c *benchmark.Claim, failure error) error {
 	return s.write(func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_,
 			err := tx.Exec(ctx,
-			"UPDATE benchmark_runs SET owner = NULL, failure = $3::text, queued = queued AND $3::text IS NULL WHERE id = $1 AND owner = $2", c.Key, s.process, text)
+			"UPDATE benchmark_runs SET owner = NULL, failure = $3::text, queued = queued AND $3::text IS NULL WHERE id = $1 "+
+				"AND owner = $2", c.Key, s.process, text)
 		return err
 	})
 }
@@ -150,7 +152,8 @@ func (s *Store) Fail(runs []benchmark.Run, failure error) error {
 	return s.write(func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_,
 			err := tx.Exec(ctx,
-			"UPDATE benchmark_runs r SET failure = $8 WHERE owner IS NULL AND (r.dataset, r.activation, r.spec, r.compat, r.batch, r.rounds, r.split) IN (SELECT * FROM "+unnested+")",
+			"UPDATE benchmark_runs r SET failure = $8 WHERE owner IS NULL AND (r.dataset, r.activation, r.spec, r.compat, "+
+				"r.batch, r.rounds, r.split) IN (SELECT * FROM "+unnested+")",
 			append(arrays(runs), storable(failure.Error()))...)
 		return err
 	})

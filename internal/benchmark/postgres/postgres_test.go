@@ -107,7 +107,8 @@ func TestLostProcess(t *testing.T) {
 		t.Errorf("a run of a process that is alive: %v", err)
 	}
 	postgrestest.Execute(t, address,
-		fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = %d AND classid::bigint = %s", a.process, lockSpace))
+		fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid "+
+			"= %d AND classid::bigint = %s", a.process, lockSpace))
 	awaitWorkers(t, b, 1)
 	if more, err := (&queue{Store: a}).take(); err != nil || more != nil {
 		t.Errorf("a process that does not seem alive took %v, %v", more, err)

@@ -214,7 +214,8 @@ func (q *queue) leave(c *benchmark.Claim, lacks *benchmark.SetError) error {
 	return q.write(func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_,
 			err := tx.Exec(ctx,
-			"UPDATE benchmark_runs SET owner = NULL, failure = $3 WHERE queued AND dataset = $1 AND (owner IS NULL OR owner = $2)",
+			"UPDATE benchmark_runs SET owner = NULL, failure = $3 WHERE queued AND dataset = $1 AND (owner IS NULL OR owner = "+
+				"$2)",
 			c.Run.DataSet, q.process, storable(fmt.Sprintf("%v (on %s)", lacks, q.host)))
 		return err
 	})

@@ -103,6 +103,7 @@ func (s *Store) Sets(ctx context.Context) ([]benchmark.Set, error) {
 // Size returns how many bytes the rounds take in the database, and when the last was written.
 func (s *Store) Size(ctx context.Context) (bytes int64, changed time.Time, err error) {
 	err = s.db.QueryRow(ctx,
-		"SELECT pg_total_relation_size('benchmark_rounds'), (SELECT coalesce(max(finished), 'epoch') FROM benchmark_rounds)").Scan(&bytes, &changed)
+		"SELECT pg_total_relation_size('benchmark_rounds'), (SELECT coalesce(max(finished), 'epoch') FROM "+
+			"benchmark_rounds)").Scan(&bytes, &changed)
 	return bytes, changed, postgresdb.Ended(ctx, s.explain(err))
 }

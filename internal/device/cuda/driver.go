@@ -205,7 +205,8 @@ func (e *Error) advice() (string, []options.Hint) {
 	return "run nextbatch-hpc doctor", or
 }
 
-const adviceOfLostCard = "the card has lost its state: run again, and if that fails, run nextbatch-hpc doctor and nvidia-smi"
+const adviceOfLostCard = "the card has lost its state: run again, and if that fails, run nextbatch-hpc doctor and " +
+	"nvidia-smi"
 
 // MemoryError means that a card has less memory than the work needs.
 type MemoryError struct {

@@ -86,7 +86,8 @@ func load() (*library, error) {
 		tried = append(tried, name)
 	}
 	return nil,
-		fmt.Errorf("there is no MPI on this machine (looked for %s): install Open MPI or MPICH, or name its library in NEXTBATCH_MPI", strings.Join(tried, ", "))
+		fmt.Errorf("there is no MPI on this machine (looked for %s): install Open MPI or MPICH, or name its library in "+
+			"NEXTBATCH_MPI", strings.Join(tried, ", "))
 }
 
 // bind finds the functions and the handles of a library.

@@ -99,7 +99,8 @@ func (r *Network) meet(rows, cols int, embedded, other int64) error {
 				Reason: fmt.Sprintf(
 					"rank %d selects another batch than rank 0: start all ranks with the same command line and the same files", i)}
 		case r.first[i]%place.Block != 0 && one[0] > 0:
-			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d starts at row %d, which is not a multiple of %d",
+			return &place.ProblemError{Field: "Pool", Reason: fmt.Sprintf("rank %d starts at row %d, which is not a multiple "+
+				"of %d",
 				i, r.first[i], place.Block)}
 		}
 	}

@@ -51,7 +51,8 @@ func (s *space[T]) rescale() error {
 			return nil
 		}
 		return &place.ProblemError{Field: "Pool",
-			Reason: fmt.Sprintf("the largest squared norm of the rows is %.3g; in a file it must be from %.3g to %.3g: multiply all features by one number", norm, safe.least, safe.most)}
+			Reason: fmt.Sprintf("the largest squared norm of the rows is %.3g; in a file it must be from %.3g to %.3g: "+
+				"multiply all features by one number", norm, safe.least, safe.most)}
 	}
 	if err := s.fetchPool(); err != nil {
 		return err

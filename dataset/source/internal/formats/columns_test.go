@@ -183,7 +183,8 @@ func TestMessagesAboutColumns(t *testing.T) {
 		t.Errorf("%q", o.Warnings)
 	}
 	got, err = sheets.ReadColumns(t.Context(), []sheets.Column{cellsOf("x", "1,234", "5,678")}, opts)
-	want = []string{"it is not certain whether 1,234 has a decimal comma or is over a thousand; it is taken to have a decimal comma; make such columns numbers to be certain"}
+	want = []string{"it is not certain whether 1,234 has a decimal comma or is over a thousand; it is taken to have a " +
+		"decimal comma; make such columns numbers to be certain"}
 	if err != nil || !slices.Equal(got.Origin().Warnings, want) || len(got.Origin().Notes) > 0 {
 		t.Errorf("%+v, %v", got.Origin(), err)
 	}

@@ -240,7 +240,8 @@ func (x *sheetReader) fit(row sheets.Sampled, width int) ([][]byte, error) {
 		return nil, &sheets.Error{Line: row.Line, Column: stray + 1, Kind: sheets.ErrRagged,
 			Detail: cells.QuoteShort(fields[stray]) +
 				" is outside of the table",
-			Advice: "let the first row with values hold the names of all columns, and remove what stands above or beside the table"}
+			Advice: "let the first row with values hold the names of all columns, and remove what stands above or beside the " +
+				"table"}
 	}
 	fields = fields[min(x.indent, len(fields)):]
 	for len(fields) < width {

@@ -16,7 +16,8 @@ import (
 )
 
 // ErrAbsent means that the compiler is not installed where Open looks for it.
-var ErrAbsent = errors.New("libnvrtc is not installed; install the Python package nvidia-cuda-nvrtc==13.0.* and set NEXTBATCH_NVRTC to its libnvrtc.so")
+var ErrAbsent = errors.New("libnvrtc is not installed; install the Python package nvidia-cuda-nvrtc==13.0.* and set " +
+	"NEXTBATCH_NVRTC to its libnvrtc.so")
 
 // Compiler is a loaded library.
 type Compiler struct {
