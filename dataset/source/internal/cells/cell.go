@@ -45,8 +45,8 @@ var missingMarks = SetOf([]string{
 	"#zahl!", "#null!", "?", "??", "???",
 })
 
-// limitWords are values below a limit of detection or of quantification that is not said.
-var limitWords = SetOf([]string{
+// unnamedLimits are values below a limit of detection or of quantification without its number.
+var unnamedLimits = SetOf([]string{
 	"lod", "loq", "ld", "lq", "dl", "ql", "mdl", "mql", "lloq", "llod", "nwg", "rl", "uloq",
 	"bdl", "bql", "bloq", "blod", "b.d.l.", "b.d.", "belowlod", "belowloq", "u.n.g.", "n.n.",
 })
@@ -101,7 +101,7 @@ func (n *Numerals) Loose(field []byte) Cell {
 // limit reads what stands after the sign of a limit.
 func (n *Numerals) limit(text []byte, kind Kind) Cell {
 	text = bytes.TrimFunc(text, unicode.IsSpace)
-	if limitWords[Compacted(text)] {
+	if unnamedLimits[Compacted(text)] {
 		return Cell{Kind: kind, value: math.NaN()}
 	}
 	c := n.measured(text)

@@ -160,6 +160,7 @@ export interface Candidate {
   left?: string
   name: string
   notes?: string[]
+  scale?: string
   weight: number
 }
 
