@@ -113,7 +113,12 @@ func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []f
 		list[i] = crossed[k]
 	}
 	weights := make([]float64, len(crossed))
-	for i, w := range blendWeights(errorsOf(list, rows, labels), t.stand(rows)) {
+	errors, counts := errorsOf(list, rows, labels), t.stand(rows)
+	found := blendWeights
+	if len(known) <= fewToResample {
+		found = t.resampledWeights
+	}
+	for i, w := range found(errors, counts) {
 		weights[some[i]] = w
 	}
 	return weights

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -60,7 +61,8 @@ func small() Options {
 }
 
 func all() []Learner {
-	return []Learner{Process{}, ExtraTrees{}, boostedTrees{}, Network{Options: small().Network}}
+	return []Learner{Process{}, Process{gp.Sparse}, Process{gp.Stationary}, ExtraTrees{}, boostedTrees{},
+		Network{Options: small().Network}}
 }
 
 func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
@@ -105,7 +107,9 @@ func TestThreadsChangeNothing(t *testing.T) {
 func TestSavedModels(t *testing.T) {
 	for name, m := range map[string]*Model{
 		"all": fit(t, t.Context(), made(40), all()...), "gp": fit(t, t.Context(), made(40), Process{}),
-		"several targets": fit(t, t.Context(), madeTwo(60), all()...),
+		"sparse":            fit(t, t.Context(), made(40), Process{gp.Sparse}),
+		"several processes": fit(t, t.Context(), made(40), Process{}, Process{gp.Sparse}, Process{gp.Stationary}),
+		"several targets":   fit(t, t.Context(), madeTwo(60), all()...),
 	} {
 		raw, err := m.MarshalBinary()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -88,6 +89,9 @@ func (k Kind) Blends() bool { return k != "" && k != NetworkAlone }
 // candidates returns the learners of a kind for a number of labels, with declared ranges.
 func (k Kind) candidates(labels int, n Network, ranges dataset.Ranges) []Learner {
 	processes := []Learner{Process{}}
+	if labels <= fewForSparse {
+		processes = append(processes, Process{gp.Sparse}, Process{gp.Stationary})
+	}
 	if slices.ContainsFunc(ranges, limited) {
 		processes = append(processes, scaledProcess{})
 	}

@@ -29,8 +29,9 @@ import (
 //	checksum          CRC-32 (IEEE) of all bytes before it
 const magic = "nextbatch blend 1\n"
 
-// scaledMagic begins the file of a blend that has learnt labels on another scale, too, which earlier versions cannot read.
-const scaledMagic = "nextbatch blend 2\n"
+// newerMagic begins the file of a blend with processes that earlier versions cannot read: of labels on another scale,
+// or with other prior beliefs.
+const newerMagic = "nextbatch blend 2\n"
 
 type fileHead struct {
 	Kind     Kind             `json:"kind"`
@@ -56,7 +57,9 @@ type fileTarget struct {
 	Intervals  conformal.Intervals `json:"intervals"`
 	Scores     []float64           `json:"scores"`
 	Counts     []float64           `json:"counts,omitempty"`
-	Processes  int                 `json:"processes"` // pieces: that of all labels, then those of the folds
+	Processes  int                 `json:"processes"`        // pieces: that of all labels, then those of the folds
+	Sparse     int                 `json:"sparse,omitempty"` // likewise, with these beliefs
+	Stationary int                 `json:"stationary,omitempty"`
 	Scaled     *fileScaled         `json:"scaled,omitempty"`
 	Extra      int                 `json:"extra"` // pieces: those of the folds, then that of all labels
 	Boosting   int                 `json:"boosting"`
@@ -132,8 +135,10 @@ func (m *Model) marshalAlone() ([]byte, error) {
 		return nil, err
 	}
 	first := magic
-	if slices.ContainsFunc(head.Targets, func(t fileTarget) bool { return t.Scaled != nil }) {
-		first = scaledMagic
+	for _, t := range head.Targets {
+		if t.Scaled != nil || t.Sparse+t.Stationary > 0 {
+			first = newerMagic
+		}
 	}
 	b := binary.LittleEndian.AppendUint32([]byte(first), uint32(len(text)))
 	b = append(b, text...)
@@ -158,9 +163,12 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Weighed: b.weighed,
 			Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
 		var boosting *forest
+		gaussian := map[gp.Prior]*processes{gp.Alike: t.process}
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
-			case processes, *onScale, networks, given:
+			case *onScale, networks, given:
+			case processes:
+				gaussian[own.prior] = &own
 			case *forest:
 				if !own.apart {
 					boosting = own
@@ -173,8 +181,10 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 			_, elsewhere := p.predictor.(given)
 			one.Parts = append(one.Parts, filePart{p.name, p.weight, p.factor, p.constant, elsewhere})
 		}
-		if t.process != nil {
-			one.Processes = addProcesses(*t.process, add)
+		for prior, count := range one.processes() {
+			if set := gaussian[gp.Prior(prior)]; set != nil {
+				*count = addProcesses(*set, add)
+			}
 		}
 		if s := t.scaled; s != nil {
 			one.Scaled = &fileScaled{s.scale, addProcesses(s.processes, add), s.errors, s.typical}
@@ -214,7 +224,7 @@ func (m *Model) UnmarshalBinary(raw []byte) error {
 		*m = *read
 		return nil
 	}
-	if !bytes.HasPrefix(raw, []byte(magic)) && !bytes.HasPrefix(raw, []byte(scaledMagic)) {
+	if !bytes.HasPrefix(raw, []byte(magic)) && !bytes.HasPrefix(raw, []byte(newerMagic)) {
 		alone := &network.Model{}
 		if err := alone.UnmarshalBinary(raw); err != nil {
 			return err
@@ -304,11 +314,15 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	}
 	fold := newFolding(columns, m.inputs)
 	var err error
-	if to.process, err = restoreProcesses(take(from.Processes), len(m.inputs.Mean)); err != nil {
-		return err
+	gaussian := make([]*processes, len(processNames))
+	for prior, count := range from.processes() {
+		if gaussian[prior], err = restoreProcesses(take(*count), gp.Prior(prior), len(m.inputs.Mean)); err != nil {
+			return err
+		}
 	}
+	to.process = gaussian[gp.Alike]
 	if s := from.Scaled; s != nil {
-		on, err := restoreProcesses(take(s.Processes), len(m.inputs.Mean))
+		on, err := restoreProcesses(take(s.Processes), gp.Alike, len(m.inputs.Mean))
 		if err != nil {
 			return err
 		}
@@ -325,11 +339,12 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 		intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
 	for _, p := range from.Parts {
 		var predictor Predictor
+		prior := slices.Index(processNames[:], p.Name)
 		switch {
 		case p.Given:
 			predictor = given{name: p.Name, target: k}
-		case p.Name == Process{}.Name() && to.process != nil:
-			predictor = *to.process
+		case prior >= 0 && gaussian[prior] != nil:
+			predictor = *gaussian[prior]
 		case p.Name == scaledProcess{}.Name() && to.scaled != nil:
 			predictor = to.scaled
 		case p.Name == ExtraTrees{}.Name() && to.forest != nil:
@@ -347,35 +362,32 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	return nil
 }
 
+// processes are the numbers of pieces of processes, by their prior beliefs.
+func (t *fileTarget) processes() []*int {
+	return []*int{gp.Alike: &t.Processes, gp.Sparse: &t.Sparse, gp.Stationary: &t.Stationary}
+}
+
 // restoreProcesses returns processes, and nil if there are none.
-func restoreProcesses(pieces [][]byte, inputs int) (*processes, error) {
-	if len(pieces) == 0 {
-		return nil, nil
-	}
-	p := &processes{}
-	for i, piece := range pieces {
-		g, err := restoreProcess(piece, inputs)
+func restoreProcesses(pieces [][]byte, prior gp.Prior, inputs int) (*processes, error) {
+	var list []*gp.Model
+	for _, piece := range pieces {
+		var d gp.Description
+		if err := json.Unmarshal(piece, &d); err != nil {
+			return nil, err
+		}
+		if d.Inputs != inputs {
+			return nil, fmt.Errorf("a Gaussian process takes %d inputs, the blend %d", d.Inputs, inputs)
+		}
+		g, err := gp.Restore(context.Background(), d)
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			p.whole = g
-		} else {
-			p.folds = append(p.folds, g)
-		}
+		list = append(list, g)
 	}
-	return p, nil
-}
-
-func restoreProcess(piece []byte, inputs int) (*gp.Model, error) {
-	var d gp.Description
-	if err := json.Unmarshal(piece, &d); err != nil {
-		return nil, err
+	if list == nil {
+		return nil, nil
 	}
-	if d.Inputs != inputs {
-		return nil, fmt.Errorf("a Gaussian process takes %d inputs, the blend %d", d.Inputs, inputs)
-	}
-	return gp.Restore(context.Background(), d)
+	return &processes{prior: prior, whole: list[0], folds: list[1:]}, nil
 }
 
 func restoreForest(pieces [][]byte, fold *folding, apart bool) (*forest, error) {
@@ -421,11 +433,12 @@ func (h *fileHead) check(pieces int) error {
 		}
 	}
 	for _, t := range h.Targets {
-		if t.Processes < 0 || t.Extra < 0 || t.Boosting < 0 || t.Processes > pieces ||
-			t.Extra > pieces || t.Boosting > pieces {
-			return errors.New("the numbers of models are wrong")
+		for _, n := range append(t.processes(), &t.Extra, &t.Boosting) {
+			if *n < 0 || *n > pieces {
+				return errors.New("the numbers of models are wrong")
+			}
+			count += *n
 		}
-		count += t.Processes + t.Extra + t.Boosting
 		if s := t.Scaled; s != nil {
 			if s.Processes < 1 || s.Processes > pieces {
 				return errors.New("the numbers of models are wrong")

@@ -47,3 +47,21 @@ func TestFoldsAndOnly(t *testing.T) {
 		t.Error("a blend without candidates is accepted")
 	}
 }
+
+// TestProcessesOfFewLabels: with few labels there are processes with several prior beliefs.
+func TestProcessesOfFewLabels(t *testing.T) {
+	t.Parallel()
+	for labels, want := range map[int]int{5: 3, fewForSparse: 3, fewForSparse + 1: 1} {
+		for _, kind := range []Kind{GaussianOnly, Auto} {
+			names := map[string]bool{}
+			for _, l := range kind.candidates(labels, Network{}, nil) {
+				if _, ok := l.(Process); ok {
+					names[l.Name()] = true
+				}
+			}
+			if len(names) != want {
+				t.Errorf("%s with %d labels has the processes %v", kind, labels, names)
+			}
+		}
+	}
+}

@@ -15,6 +15,9 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 		if rows < fewForOneProcess {
 			models += DefaultFolds
 		}
+		if rows <= fewForSparse {
+			models *= float64(len(processNames))
+		}
 		one := 8 * n * (n + float64(inputs))
 		fit, keep = atMost(3*one), atMost(targets*models*one)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -50,7 +51,8 @@ type blended struct {
 type fitted struct {
 	name  string
 	blend *blend
-	// The process and the extra trees of all labels are kept even if they have no weight, for kernels.
+	// The process with the usual beliefs and the extra trees of all labels are kept for kernels even if they have no
+	// weight.
 	process *processes
 	scaled  *onScale // nil if the labels were learnt on their own scale only
 	forest  *forest
@@ -84,7 +86,9 @@ func (m *blended) keep(target int, crossed []*CrossFitted) {
 		}
 		switch p := c.Predictor.(type) {
 		case processes:
-			to.process = &p
+			if p.prior == gp.Alike {
+				to.process = &p
+			}
 		case *onScale:
 			to.scaled = p
 		case *forest:

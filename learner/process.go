@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -11,14 +12,20 @@ import (
 )
 
 // Process is a Gaussian process (package gp) on inputs that are scaled as a network's are. A
-// category has one length scale.
-type Process struct{}
+// category has one length scale. The zero value has the usual prior beliefs.
+type Process struct{ prior gp.Prior }
+
+// processNames are the names of processes by their prior beliefs.
+var processNames = [...]string{gp.Alike: "gp", gp.Sparse: "gp-sparse", gp.Stationary: "gp-stationary"}
+
+// fewForSparse is how many labels processes with other beliefs take in a blend: with more, the labels outweigh beliefs.
+const fewForSparse = 128
 
 // mostForProcess is how many labels a process takes.
 const mostForProcess = gp.MostLabels
 
 // Name implements Learner.
-func (Process) Name() string { return "gp" }
+func (p Process) Name() string { return processNames[p.prior] }
 
 // Refuses implements Learner.
 func (Process) Refuses(rows, _ int) string {
@@ -35,23 +42,28 @@ const fewForOneProcess = 512
 
 // CrossFit implements Learner. With few labels, hyperparameters are fitted again in each fold, and
 // the processes of the folds are averaged with that of all labels.
-func (Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+func (p Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
 		inputs := matrix.Converted[float64](one.Rows.Scaled)
-		t.show("gp", 0)
-		whole, err := one.fitProcess(ctx, inputs, one.Labels.Data)
+		t.show(p.Name(), 0)
+		usual := one.usualProcesses()
+		whole, err := p.fit(ctx, one, usual.whole, inputs, one.Labels.Data)
 		if err != nil {
 			return nil, err
 		}
 		if len(one.Labels.Data) >= fewForOneProcess {
-			return one.heldInClosedForm(ctx, whole)
+			return p.heldInClosedForm(ctx, one, whole)
 		}
 		c := newCrossFitted(one.Rows.Len())
-		p := processes{whole: whole}
+		all := processes{prior: p.prior, whole: whole}
 		for k, held := range one.Folds {
-			t.show("gp", k+1)
+			t.show(p.Name(), k+1)
 			rest := one.Others(k)
-			m, err := one.fitProcess(ctx, inputs.SelectRows(rest), pick(one.Labels.Data, rest))
+			var near *gp.Model
+			if usual.folds != nil {
+				near = usual.folds[k]
+			}
+			m, err := p.fit(ctx, one, near, inputs.SelectRows(rest), pick(one.Labels.Data, rest))
 			if err != nil {
 				return nil, err
 			}
@@ -60,15 +72,15 @@ func (Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 				return nil, err
 			}
 			c.put(held, means, withNoise(variances, m.Noise))
-			p.folds = append(p.folds, m)
+			all.folds = append(all.folds, m)
 		}
-		c.Predictor = p
+		c.Predictor = all
 		return c, nil
 	})
 }
 
 // heldInClosedForm predicts held-out rows with the hyperparameters of all.
-func (t *Task) heldInClosedForm(ctx context.Context, m *gp.Model) (*CrossFitted, error) {
+func (p Process) heldInClosedForm(ctx context.Context, t *Task, m *gp.Model) (*CrossFitted, error) {
 	folds := make([]int, t.Rows.Len())
 	for k, held := range t.Folds {
 		for _, row := range held {
@@ -79,15 +91,28 @@ func (t *Task) heldInClosedForm(ctx context.Context, m *gp.Model) (*CrossFitted,
 	if err != nil {
 		return nil, err
 	}
-	return &CrossFitted{Predictor: processes{whole: m}, Means: means, Deviations: withNoise(variances, m.Noise)}, nil
+	return &CrossFitted{Predictor: processes{prior: p.prior, whole: m}, Means: means,
+		Deviations: withNoise(variances, m.Noise)}, nil
 }
 
-func (t *Task) fitProcess(ctx context.Context, inputs matrix.Dense[float64], labels []float64) (*gp.Model, error) {
+// usualProcesses returns those with the usual beliefs, if they were fitted before.
+func (t *Task) usualProcesses() (usual processes) {
+	for _, c := range slices.Concat(t.crossed...) {
+		if p, ok := c.Predictor.(processes); ok && p.prior == gp.Alike {
+			usual = p
+		}
+	}
+	return usual
+}
+
+func (p Process) fit(ctx context.Context, t *Task, usual *gp.Model, inputs matrix.Dense[float64],
+	labels []float64) (*gp.Model, error) {
 	units := make([]float64, inputs.Cols)
 	for i := range units {
 		units[i] = 1
 	}
-	return gp.Fit(ctx, gp.Data{Inputs: inputs, Labels: labels, Groups: t.groups(), Units: units}, gp.Config{Seed: t.Seed})
+	return gp.Fit(ctx, gp.Data{Inputs: inputs, Labels: labels, Groups: t.groups(), Units: units},
+		gp.Config{Prior: p.prior, Usual: usual, Seed: t.Seed})
 }
 
 // groups returns the features of each category.
@@ -108,6 +133,7 @@ func (t *Task) groups() (groups [][]int) {
 // processes predict the mean of what the processes of the folds and that of all labels predict. The
 // deviation is that of the latter.
 type processes struct {
+	prior gp.Prior
 	whole *gp.Model
 	folds []*gp.Model
 }

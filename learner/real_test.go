@@ -1,6 +1,8 @@
 package learner
 
 import (
+	"bytes"
+	"encoding/csv"
 	"flag"
 	"fmt"
 	"math"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -17,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // The flags give the tables of docs/learners.md, which take long:
@@ -25,8 +29,9 @@ import (
 var (
 	labelsFlag = flag.Int("labels", 64, "labelled rows of TestBlendOnRealTables")
 	seedsFlag  = flag.Int("seeds", 1, "random sets of labelled rows of TestBlendOnRealTables")
-	tablesFlag = flag.String("tables", "airfoil,autompg,concrete,yacht", "tables of TestBlendOnRealTables, or all")
-	kindsFlag  = flag.String("kinds", "auto,gp,trees",
+	tablesFlag = flag.String("tables", "airfoil,autompg,concrete,yacht",
+		"tables of TestBlendOnRealTables; all but those of laboratories, and lab for these")
+	kindsFlag = flag.String("kinds", "auto,gp,trees",
 		"learners of TestBlendOnRealTables; today is the paper's network, with cross-fitted intervals")
 	plantedFlag = flag.Int("planted", 0, "labels of TestBlendOnRealTables that are a hundred times too large")
 )
@@ -165,18 +170,28 @@ func measure(t *testing.T, kind string, x matrix.Dense[float32], y []float64, e 
 // largeSets are the real ones among the data sets.
 var largeSets = []string{"fried", "protein", "diamonds", "sgemm"}
 
-func realTables(t *testing.T) []string {
+func realTables(t *testing.T) (names []string) {
 	t.Helper()
-	if *tablesFlag != "all" {
-		return strings.Split(*tablesFlag, ",")
+	for name := range strings.SplitSeq(*tablesFlag, ",") {
+		switch name {
+		case "all":
+			names = append(append(names, golden.Tables(t, "tables")...), largeSets...)
+		case "lab":
+			names = append(names, golden.Tables(t, "lab")...)
+		default:
+			names = append(names, name)
+		}
 	}
-	return append(golden.Tables(t), largeSets...)
+	return names
 }
 
 // realTable returns a table. Its encoder is nil if all columns are numbers.
 func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *dataset.Encoder) {
 	t.Helper()
-	if !slices.Contains(largeSets, name) {
+	switch {
+	case slices.Contains(golden.Tables(t, "lab"), name):
+		return labTable(t, name)
+	case !slices.Contains(largeSets, name):
 		x, y := golden.Table(t, name)
 		return x, y, nil
 	}
@@ -185,6 +200,25 @@ func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *da
 		t.Fatal(err)
 	}
 	return r.X, r.Y, &r.Encoder
+}
+
+// labTable returns a table of a laboratory, encoded as a user's table is.
+func labTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *dataset.Encoder) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(golden.Records(t, "lab", name+".csv.gz")); err != nil {
+		t.Fatal(err)
+	}
+	labels := []string{"label"}
+	table, err := source.ReadCSV(t.Context(), &text, source.Options{}.WithLabels(labels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tables.Tables{Input: tables.Input{Table: table, TargetColumns: labels}}.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Train, r.Labels.Data, &r.Encoder
 }
 
 // deviation returns the standard deviation of numbers.

@@ -3,6 +3,7 @@ package learner
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch/internal/gp"
@@ -88,10 +89,10 @@ const stepRows = 44
 
 // growth returns how much longer a learner other than a network takes with to labels than it has taken with from.
 func growth(name string, from, to int) float64 {
-	if name != (Process{}).Name() {
+	switch i := slices.Index(processNames[:], name); {
+	case i < 0:
 		return float64(to) / float64(from)
-	}
-	if to > mostForProcess {
+	case to > mostForProcess, gp.Prior(i) != gp.Alike && to > fewForSparse:
 		return 0
 	}
 	return processWork(to) / processWork(from)

@@ -37,6 +37,9 @@ func TestStopwatch(t *testing.T) {
 		}
 		previous = got
 	}
+	if few, many := growth("gp-sparse", 64, 128), growth("gp-sparse", 64, 129); few != growth("gp", 64, 128) || many != 0 {
+		t.Errorf("a process that few labels have grows by %v, and by %v with more", few, many)
+	}
 	if got := growth("gp", 128, mostForProcess+1); got != 0 {
 		t.Errorf("a Gaussian process, which leaves so many labels to others, is forecast to take %v times as long", got)
 	}

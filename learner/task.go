@@ -76,6 +76,9 @@ func (t *Task) One(target int) (*Task, []int) {
 	one := *t
 	one.Labels = matrix.View(len(labels), 1, labels)
 	one.Ranges = dataset.Ranges{t.Ranges.Of(target)}
+	if t.crossed != nil {
+		one.crossed = t.crossed[target : target+1]
+	}
 	if len(known) == t.Rows.Len() {
 		return &one, known
 	}

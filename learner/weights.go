@@ -5,16 +5,53 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // MostCandidates is how many candidates a blend may have: the weights are found by trying all
 // sets of them.
-const MostCandidates = 12
+const MostCandidates = 14
 
 // shrinkage is how many labels the pull towards the best candidate is worth. On sixteen real tables
 // with 64 and 256 labels, 0 and 3 gave the same errors, and 30 gave up to 1 % more.
 const shrinkage = 3
+
+// With up to fewToResample labels the weights are means over resamples, whose rows are drawn with replacement: those of
+// one sample follow chance. Lower weights than leastKept become 0. On 37 tables this lowered the error of auto by 0.8 %
+// with 24 labels and by 0.2 % with 64, and raised it by 0.1 % with 128.
+const (
+	fewToResample = 64
+	resamples     = 16
+	leastKept     = 0.02
+)
+
+// resampledWeights returns the means of blendWeights over resamples.
+func (t *Task) resampledWeights(errors matrix.Dense[float64], counts []float64) []float64 {
+	mean, total := make([]float64, errors.Cols), 0.0
+	draw, rows, some := rng.New(t.Seed, "learner weights"), make([]int, errors.Rows), counts
+	for range resamples {
+		for i := range rows {
+			rows[i] = draw.IntN(errors.Rows)
+		}
+		if counts != nil {
+			some = pick(counts, rows)
+		}
+		for k, w := range blendWeights(errors.SelectRows(rows), some) {
+			mean[k] += w / resamples
+		}
+	}
+	for k, w := range mean {
+		if w < leastKept {
+			mean[k] = 0
+		}
+		total += mean[k]
+	}
+	for k := range mean {
+		mean[k] /= total
+	}
+	return mean
+}
 
 // usualErrors is the share of the rows whose squared errors count in full, and passes how often
 // the others are determined again.

@@ -13,10 +13,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Tables returns the names of the small real tables beside the data sets.
-func Tables(t testing.TB) (names []string) {
+// Tables returns the names of the small real tables in a folder beside the data sets: tables or lab.
+func Tables(t testing.TB, folder string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(Data(t), "tables", "*.csv.gz"))
+	files, err := filepath.Glob(filepath.Join(Data(t), folder, "*.csv.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,12 @@ package gp
 
 // The covariance of standardised labels is v·C, where
 //
-//	C = F + a·X·Xᵀ + c·1·1ᵀ + g·D
+//	C = F + a·X·Xᵀ + c·1·1ᵀ + g·D   or   F + a·Z·Zᵀ + c·1·1ᵀ + g·D
 //
 // F is the stationary kernel of variance 1 of the rows over their length scales, X the
-// rows in units of their deviations, a the variance of a slope, c that of the constant
-// and g that of the noise, each over the variance v of the signal; D is diagonal and
-// holds 1 over the weights.
+// rows in units of their deviations, Z those over their length scales, a the variance of
+// a slope, c that of the constant and g that of the noise, each over the variance v of the
+// signal; D is diagonal and holds 1 over the weights.
 
 import (
 	"math"
@@ -30,6 +30,7 @@ const farAway = 1e7
 type ratios struct {
 	shape         kernel.Shape
 	noise, linear float64   // g and a
+	stretched     bool      // Z instead of X
 	lengths       []float64 // one per column, in its units
 }
 
@@ -47,7 +48,7 @@ func (h *ratios) fill(squared, slopes, inner []float64) {
 	}
 }
 
-// variance is the element of C for a row and itself, without noise.
+// variance is the element of C for a row of X or Z and itself, without noise.
 func (h *ratios) variance(row []float64) float64 {
 	return 1 + constantRatio + h.linear*simd.For[float64]().SumSquares(row)
 }
@@ -115,6 +116,14 @@ func newCrossJob(dst matrix.Dense[float64], h *ratios, known, others matrix.Dens
 	return &crossJob{dst: dst, h: h, known: known, others: others, inner: make([][]float64, linalg.Slots())}
 }
 
+// linear returns the rows of X or Z, and those of the sample.
+func (j *crossJob) linear() (rows, known matrix.Dense[float64]) {
+	if j.h.stretched {
+		return j.scaled, j.others
+	}
+	return j.rows, j.known
+}
+
 func (j *crossJob) Do(i, slot int) {
 	if j.inner[slot] == nil {
 		j.inner[slot] = make([]float64, j.known.Rows)
@@ -125,6 +134,7 @@ func (j *crossJob) Do(i, slot int) {
 	}
 	set, inner := simd.For[float64](), j.inner[slot][:len(values)]
 	set.SqDistRows(values, j.scaled.Row(i), j.others.Data, j.others.Stride)
-	set.DotRows(inner, j.rows.Row(i), j.known.Data, j.known.Stride)
+	rows, known := j.linear()
+	set.DotRows(inner, rows.Row(i), known.Data, known.Stride)
 	j.h.fill(values, nil, inner)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// version is that of the description.
-const version = 1
+// version is that of the description. Models without stretched slopes are described as in version 1.
+const version = 2
 
 // Description is all that a model is made of, in plain numbers, so that any encoding can
 // hold it. Restore makes the model from it again; it factorises the covariance, which
@@ -30,14 +30,21 @@ type Description struct {
 	Lengths []float64 `json:"lengths"` // of these columns, in their units
 	Noise   float64   `json:"noise"`   // over the variance of the signal
 	Linear  float64   `json:"linear"`  // variance of a slope, in units, over that of the signal
+
+	// Stretched slopes are in units of the length scales.
+	Stretched bool `json:"stretched,omitempty"`
 }
 
 // Describe returns the description of the model. It shares memory with the model.
 func (m *Model) Describe() Description {
-	return Description{Version: version, Smooth: m.ratios.shape == kernel.RBF, Inputs: m.data.Inputs.Cols,
+	number := 1
+	if m.ratios.stretched {
+		number = version
+	}
+	return Description{Version: number, Smooth: m.ratios.shape == kernel.RBF, Inputs: m.data.Inputs.Cols,
 		Rows: m.data.Inputs.Data, Labels: m.data.Labels, Weights: m.data.Weights,
 		Columns: m.units.columns, Centres: m.units.centres, Units: m.units.over,
-		Lengths: m.ratios.lengths, Noise: m.ratios.noise, Linear: m.ratios.linear}
+		Lengths: m.ratios.lengths, Noise: m.ratios.noise, Linear: m.ratios.linear, Stretched: m.ratios.stretched}
 }
 
 // Restore returns the model that was described. Its predictions have the same bits if the
@@ -51,7 +58,8 @@ func Restore(ctx context.Context, d Description) (*Model, error) {
 		return nil, fmt.Errorf("the description of a Gaussian process: %w", err)
 	}
 	m := newModel(data, &units{columns: d.Columns, centres: d.Centres, over: d.Units})
-	m.ratios = ratios{shape: kernel.Matern52, noise: d.Noise, linear: d.Linear, lengths: d.Lengths}
+	m.ratios = ratios{shape: kernel.Matern52, noise: d.Noise, linear: d.Linear, stretched: d.Stretched,
+		lengths: d.Lengths}
 	if d.Smooth {
 		m.ratios.shape = kernel.RBF
 	}
@@ -59,8 +67,8 @@ func Restore(ctx context.Context, d Description) (*Model, error) {
 }
 
 func (d *Description) check() error {
-	if d.Version != version {
-		return fmt.Errorf("it has version %d, and this program reads version %d", d.Version, version)
+	if d.Version < 1 || d.Version > version {
+		return fmt.Errorf("it has version %d, and this program reads versions 1 to %d", d.Version, version)
 	}
 	n, k := len(d.Labels), len(d.Columns)
 	if n > MostLabels {

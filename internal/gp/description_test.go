@@ -16,8 +16,8 @@ func TestRestore(t *testing.T) {
 	}
 	weights := slices.Repeat([]float64{1, 2}, 25)
 	tests, _ := drawn(9, 3)
-	for _, smooth := range []bool{false, true} {
-		m, err := Fit(oneThread(t), Data{Inputs: rows, Labels: labels, Weights: weights}, Config{Smooth: smooth})
+	for _, config := range []Config{{}, {Smooth: true}, {Prior: Sparse}, {Prior: Stationary}} {
+		m, err := Fit(oneThread(t), Data{Inputs: rows, Labels: labels, Weights: weights}, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestRestore(t *testing.T) {
 		mean2, variance2 := predicted(t, again, tests)
 		if !slices.Equal(mean2, mean) || !slices.Equal(variance2, variance) || again.LogLikelihood != m.LogLikelihood ||
 			!slices.Equal(again.Lengths, m.Lengths) {
-			t.Errorf("smooth %v: the restored model predicts %v, not %v", smooth, mean2, mean)
+			t.Errorf("%+v: the restored model predicts %v, not %v", config, mean2, mean)
 		}
 	}
 }
@@ -47,7 +47,8 @@ func TestRestoreRefuses(t *testing.T) {
 	rows, labels := drawn(6, 2)
 	m := fitted(t, Data{Inputs: rows, Labels: labels})
 	for word, change := range map[string]func(d *Description){
-		"version 2":                   func(d *Description) { d.Version = 2 },
+		"version 3":                   func(d *Description) { d.Version = 3 },
+		"version 0":                   func(d *Description) { d.Version = 0 },
 		"are not 6 rows":              func(d *Description) { d.Rows = d.Rows[1:] },
 		"are not equally many":        func(d *Description) { d.Units = d.Units[1:] },
 		"column 2 of 2":               func(d *Description) { d.Columns = []int{0, 2} },
@@ -71,6 +72,8 @@ func TestRestoreRefuses(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	f.Add([]byte(`{"version":1,"inputs":1,"rows":[1,2],"labels":[3,4],"columns":[0],"centres":[1.5],"units":[1],"lengths":[2],"noise":0.1,"linear":0.1}`))
 	f.Add([]byte(`{"version":1,"smooth":true,"inputs":2,"rows":[1,2,3,4],"labels":[3,4],"weights":[1,2],"columns":[1],"centres":[3],"units":[1],"lengths":[1e300],"noise":1e-300,"linear":1e9}`))
+	f.Add([]byte(`{"version":2,"inputs":1,"rows":[1,2],"labels":[3,4],"columns":[0],
+		"centres":[1.5],"units":[1],"lengths":[2],"noise":0.1,"linear":0.1,"stretched":true}`))
 	f.Add([]byte(`{"version":1,"inputs":0,"rows":[],"labels":[1],"columns":[],"centres":[],"units":[],"lengths":[],"noise":1,"linear":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d Description

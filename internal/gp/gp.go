@@ -41,6 +41,8 @@ type Data struct {
 // Config determines how a model is fitted. The zero value is usable.
 type Config struct {
 	Smooth bool   // the rbf kernel instead of Matérn-5/2
+	Prior  Prior  // what is believed about the inputs
+	Usual  *Model // of the same data with the usual beliefs, if there is one; other beliefs begin with it
 	Seed   uint64 // of the random rows on which hyperparameters are fitted
 }
 
@@ -71,7 +73,11 @@ func Fit(ctx context.Context, data Data, config Config) (*Model, error) {
 	}
 	m := newModel(data, unitsOf(data))
 	var err error
-	m.ratios, err = fitRatios(ctx, shape, m.sample.shuffled(config.Seed), m.units)
+	var usual *ratios
+	if config.Usual != nil {
+		usual = &config.Usual.ratios
+	}
+	m.ratios, err = fitRatios(ctx, shape, config.Prior, m.sample.shuffled(config.Seed), m.units, usual)
 	if err != nil {
 		return nil, err
 	}

@@ -72,28 +72,30 @@ func TestGradient(t *testing.T) {
 		weights[i] = 1 + float64(i%3)
 	}
 	for _, shape := range []kernel.Shape{kernel.RBF, kernel.Matern52} {
-		data := Data{Inputs: rows, Labels: labels, Weights: weights, Groups: [][]int{{1, 3}}}
-		m := newModel(data, unitsOf(data))
-		s := newSearch(oneThread(t), shape, m.sample, m.units)
-		x := []float64{-3, -2, 0.5, 1, 0.2}
-		got, unused := make([]float64, len(x)), make([]float64, len(x))
-		if _, err := s.evaluate(got, x); err != nil {
-			t.Fatal(err)
-		}
-		const h = 1e-5
-		for i := range x {
-			sides := [2]float64{}
-			for side, step := range []float64{-h, h} {
-				moved := slices.Clone(x)
-				moved[i] += step
-				value, err := s.evaluate(unused, moved)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sides[side] = value
+		for _, prior := range []Prior{Alike, Sparse, Stationary} {
+			data := Data{Inputs: rows, Labels: labels, Weights: weights, Groups: [][]int{{1, 3}}}
+			m := newModel(data, unitsOf(data))
+			s := newSearch(oneThread(t), shape, prior, m.sample, m.units)
+			x := []float64{-3, -2, 0.5, 1, 0.2}
+			got, unused := make([]float64, len(x)), make([]float64, len(x))
+			if _, err := s.evaluate(got, x); err != nil {
+				t.Fatal(err)
 			}
-			if want := (sides[1] - sides[0]) / (2 * h); math.Abs(got[i]-want) > 1e-6*(1+math.Abs(want)) {
-				t.Errorf("shape %d: slope %d is %v, not %v", shape, i, got[i], want)
+			const h = 1e-5
+			for i := range x {
+				sides := [2]float64{}
+				for side, step := range []float64{-h, h} {
+					moved := slices.Clone(x)
+					moved[i] += step
+					value, err := s.evaluate(unused, moved)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sides[side] = value
+				}
+				if want := (sides[1] - sides[0]) / (2 * h); math.Abs(got[i]-want) > 1e-6*(1+math.Abs(want)) {
+					t.Errorf("shape %d, prior %d: slope %d is %v, not %v", shape, prior, i, got[i], want)
+				}
 			}
 		}
 	}
@@ -152,17 +154,51 @@ func TestPosteriorIsThePlainOne(t *testing.T) {
 	for i := range weights {
 		weights[i] = 1 + float64(i%4)
 	}
-	m := fitted(t, Data{Inputs: rows, Labels: labels, Weights: weights})
 	tests, _ := drawn(7, 3)
-	mean, variance := predicted(t, m, tests)
-	for i := range mean {
-		wantMean, wantVariance := plainPosterior(m, rows, labels, weights, tests.Row(i))
-		near(t, "mean", mean[i], wantMean)
-		near(t, "variance", variance[i], wantVariance)
+	for _, prior := range []Prior{Alike, Sparse, Stationary} {
+		m, err := Fit(oneThread(t), Data{Inputs: rows, Labels: labels, Weights: weights}, Config{Prior: prior})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, variance := predicted(t, m, tests)
+		for i := range mean {
+			wantMean, wantVariance := plainPosterior(m, rows, labels, weights, tests.Row(i))
+			near(t, "mean", mean[i], wantMean)
+			near(t, "variance", variance[i], wantVariance)
+		}
+		only, err := m.PredictMean(t.Context(), tests)
+		if err != nil || !slices.Equal(only, mean) {
+			t.Errorf("means alone: %v, error %v; want %v", only, err, mean)
+		}
 	}
-	only, err := m.PredictMean(t.Context(), tests)
-	if err != nil || !slices.Equal(only, mean) {
-		t.Errorf("means alone: %v, error %v; want %v", only, err, mean)
+}
+
+// TestSparse: of thirty inputs two matter, and only together. Who believes that most may not matter finds them with few
+// labels.
+func TestSparse(t *testing.T) {
+	t.Parallel()
+	together := func(rows matrix.Dense[float64]) (labels []float64) {
+		for i := range rows.Rows {
+			x := rows.Row(i)
+			labels = append(labels, math.Sin(2*x[0])*x[1])
+		}
+		return labels
+	}
+	rows, _ := drawn(70, 30)
+	tests, _ := drawn(500, 30)
+	truth, errors := together(tests), map[Prior]float64{}
+	for _, prior := range []Prior{Alike, Sparse, Stationary} {
+		m, err := Fit(oneThread(t), Data{Inputs: rows, Labels: together(rows)}, Config{Prior: prior})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, _ := predicted(t, m, tests)
+		for i := range truth {
+			errors[prior] += square(mean[i]-truth[i]) / 500
+		}
+		if prior != Alike && errors[prior] > errors[Alike]/2 {
+			t.Errorf("prior %d: the squared error is %.3f, with the usual beliefs %.3f", prior, errors[prior], errors[Alike])
+		}
 	}
 }
 
@@ -288,12 +324,18 @@ func TestFewRows(t *testing.T) {
 			"equal labels": {Inputs: rows, Labels: slices.Repeat([]float64{0.1}, n)},
 			"equal rows":   {Inputs: matrix.View(n, 2, slices.Repeat([]float64{0.1, 3}, n)), Labels: labels},
 		} {
-			mean, variance := predicted(t, fitted(t, data), tests)
-			for i := range mean {
-				least, most := slices.Min(data.Labels), slices.Max(data.Labels)
-				if width := 3*(most-least) + 1e-9; !(mean[i] >= least-width && mean[i] <= most+width) || !(variance[i] >= 0) ||
-					math.IsInf(variance[i], 1) {
-					t.Errorf("%s, %d rows: mean %v, variance %v", name, n, mean[i], variance[i])
+			for _, prior := range []Prior{Alike, Sparse, Stationary} {
+				m, err := Fit(oneThread(t), data, Config{Prior: prior})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mean, variance := predicted(t, m, tests)
+				for i := range mean {
+					least, most := slices.Min(data.Labels), slices.Max(data.Labels)
+					if width := 10*(most-least) + 1e-9; !(mean[i] >= least-width && mean[i] <= most+width) ||
+						!(variance[i] >= 0) || math.IsInf(variance[i], 1) {
+						t.Errorf("%s, %d rows, prior %d: mean %v, variance %v", name, n, prior, mean[i], variance[i])
+					}
 				}
 			}
 		}

@@ -11,7 +11,8 @@ package gp
 //
 //	½·Σ_ik G_ik·(z_ij − z_kj)² = Σ_i z_ij²·Σ_k G_ik − Σ_i z_ij·(G·z)_ij
 //
-// so all inputs together take one matrix product.
+// so all inputs together take one matrix product. A linear part a·Z·Zᵀ adds −2a·z_ij·z_kj to the
+// derivative: then G + a·W takes the place of G in the product.
 
 import (
 	"context"
@@ -28,12 +29,13 @@ type likelihood struct {
 	ctx context.Context
 	sample
 
-	inner           matrix.Dense[float64] // X·Xᵀ
+	inner           matrix.Dense[float64] // X·Xᵀ, or the lower triangle of Z·Zᵀ
 	scaled          matrix.Dense[float64] // z
-	slopes          matrix.Dense[float64] // S, then G
+	slopes          matrix.Dense[float64] // S, then G, then G + a·W
 	factor, inverse matrix.Dense[float64] // L^{-1} of C = L·Lᵀ; C^{-1}, then W
-	products        matrix.Dense[float64] // G·z
+	products        matrix.Dense[float64] // of these and z
 	half, alpha     []float64             // L^{-1}·y and α
+	totals          []float64             // by row, of G
 	noiseSums       []float64             // by row, what W adds to the derivatives by log g
 	linearSums      []float64             // and by log a
 	logDet          float64               // of C
@@ -44,7 +46,8 @@ func newLikelihood(ctx context.Context, s sample) *likelihood {
 	l := &likelihood{ctx: ctx, sample: s, inner: matrix.New[float64](n, n),
 		scaled: matrix.New[float64](n, d), slopes: matrix.New[float64](n, n),
 		factor: matrix.New[float64](n, n), inverse: matrix.New[float64](n, n), products: matrix.New[float64](n, d),
-		half: make([]float64, n), alpha: make([]float64, n), noiseSums: make([]float64, n), linearSums: make([]float64, n)}
+		half: make([]float64, n), alpha: make([]float64, n), totals: make([]float64, n),
+		noiseSums: make([]float64, n), linearSums: make([]float64, n)}
 	linalg.Syrk(linalg.TeamOf(ctx), l.inner, 1, s.rows, linalg.NoTrans, 0)
 	return l
 }
@@ -90,7 +93,11 @@ type lowerJob struct {
 
 func (j *lowerJob) Do(i, _ int) {
 	values := j.factor.Row(i)[:i+1]
-	simd.For[float64]().SqDistRows(values, j.scaled.Row(i), j.scaled.Data, j.scaled.Stride)
+	set := simd.For[float64]()
+	set.SqDistRows(values, j.scaled.Row(i), j.scaled.Data, j.scaled.Stride)
+	if j.h.stretched {
+		set.DotRows(j.inner.Row(i)[:i+1], j.scaled.Row(i), j.scaled.Data, j.scaled.Stride)
+	}
 	j.h.fill(values, j.slopes.Row(i)[:i+1], j.inner.Row(i))
 	values[i] += j.h.noise * j.noises[i]
 }
@@ -102,12 +109,20 @@ func (l *likelihood) gradient(columns []float64, h *ratios, v float64) (noise, l
 	invertFactored(team, l.inverse, l.factor)
 	team.Run(l.rows.Rows, &weightJob{l, v})
 	linalg.MirrorLower(l.slopes)
+	for i := range l.totals {
+		l.totals[i] = set.Sum(l.slopes.Row(i))
+	}
+	if h.stretched {
+		linalg.MirrorLower(l.inverse)
+		for i := range l.rows.Rows {
+			set.Axpy(l.slopes.Row(i), l.inverse.Row(i), h.linear)
+		}
+	}
 	linalg.Gemm(team, l.products, 1, l.slopes, linalg.NoTrans, l.scaled, linalg.NoTrans, 0)
 	clear(columns)
 	for i := range l.rows.Rows {
-		total := set.Sum(l.slopes.Row(i))
 		for j, z := range l.scaled.Row(i) {
-			columns[j] += z * (z*total - l.products.At(i, j))
+			columns[j] += z * (z*l.totals[i] - l.products.At(i, j))
 		}
 	}
 	return h.noise * set.Sum(l.noiseSums) / 2, h.linear * set.Sum(l.linearSums) / 2

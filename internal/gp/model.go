@@ -117,6 +117,9 @@ func (m *Model) export(q float64) {
 	for k, j := range m.units.columns {
 		m.Lengths[j] = m.ratios.lengths[k] * m.units.over[k]
 		m.Slopes[j] = math.Sqrt(m.signal*m.ratios.linear) * m.deviation / m.units.over[k]
+		if m.ratios.stretched {
+			m.Slopes[j] /= m.ratios.lengths[k]
+		}
 	}
 }
 
@@ -166,7 +169,8 @@ func (m *Model) predict(ctx context.Context, rows matrix.Dense[float64], varianc
 			mean[from+i] = m.mean + m.deviation*mean[from+i]
 		}
 		if variance != nil {
-			if err := m.variances(team, variance[from:to], job.rows, block); err != nil {
+			rows, _ := job.linear()
+			if err := m.variances(team, variance[from:to], rows, block); err != nil {
 				return nil, err
 			}
 		}
@@ -174,7 +178,7 @@ func (m *Model) predict(ctx context.Context, rows matrix.Dense[float64], varianc
 	return mean, nil
 }
 
-// variances writes the posterior variances of rows whose covariances with the labelled rows are in
+// variances writes the posterior variances of rows, those of X or Z, whose covariances with the labelled rows are in
 // cross, and overwrites these.
 func (m *Model) variances(team *linalg.Team, dst []float64, rows, cross matrix.Dense[float64]) error {
 	if err := linalg.SolveLower(team, cross, linalg.Right, m.factor, linalg.Trans); err != nil {

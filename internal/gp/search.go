@@ -23,6 +23,9 @@ const (
 	firstRows = 256
 	// tries is how many starts are followed to a minimum.
 	tries = 2
+	// sparseWork over the number of labels, and one more, is how many further starts are followed where lengths may
+	// differ widely, which makes many minima.
+	sparseWork = 192
 )
 
 // Variables before the length scales.
@@ -36,6 +39,7 @@ const (
 type search struct {
 	*likelihood
 	shape   kernel.Shape
+	prior   Prior
 	owners  []int // of the columns
 	beliefs []belief
 	columns []float64 // derivatives by column
@@ -43,41 +47,49 @@ type search struct {
 
 // point is a place in the search.
 type point struct {
-	x     []float64
-	value float64
+	x, slope []float64
+	value    float64
 }
 
 // fitRatios returns the hyperparameters of C for the first rows of a sample that is in
-// random order.
-func fitRatios(ctx context.Context, shape kernel.Shape, s sample, u *units) (ratios, error) {
+// random order. Other beliefs begin with those of the usual ones, unless nil.
+func fitRatios(ctx context.Context, shape kernel.Shape, prior Prior, s sample, u *units,
+	usual *ratios) (ratios, error) {
+	if prior != Alike && usual == nil {
+		found, err := fitRatios(ctx, shape, Alike, s, u, nil)
+		if err != nil {
+			return ratios{}, err
+		}
+		usual = &found
+	}
 	most := min(SearchRows, s.rows.Rows)
-	starts := newSearch(ctx, shape, s.first(min(firstRows, most)), u)
-	best, err := starts.best()
+	starts := newSearch(ctx, shape, prior, s.first(min(firstRows, most)), u)
+	best, err := starts.best(usual)
 	if err != nil {
 		return ratios{}, err
 	}
 	if most > firstRows {
-		all := newSearch(ctx, shape, s.first(most), u)
-		if best, err = all.minimum(best.x); err != nil {
+		all := newSearch(ctx, shape, prior, s.first(most), u)
+		if best, err = all.minimum(best.x, minimise.MostSteps); err != nil {
 			return ratios{}, err
 		}
 	}
 	return starts.ratios(best.x), nil
 }
 
-func newSearch(ctx context.Context, shape kernel.Shape, s sample, u *units) *search {
-	r := &search{likelihood: newLikelihood(ctx, s), shape: shape, owners: u.owners,
+func newSearch(ctx context.Context, shape kernel.Shape, prior Prior, s sample, u *units) *search {
+	r := &search{likelihood: newLikelihood(ctx, s), shape: shape, prior: prior, owners: u.owners,
 		columns: make([]float64, len(u.owners)),
-		beliefs: []belief{logNoise: noiseBelief, logLinear: linearBelief}}
+		beliefs: []belief{logNoise: noiseBelief, logLinear: linearBeliefs[prior]}}
 	for range u.lengths {
-		r.beliefs = append(r.beliefs, lengthBelief(u.lengths))
+		r.beliefs = append(r.beliefs, prior.lengthBelief(u.lengths))
 	}
 	return r
 }
 
 func (s *search) ratios(x []float64) ratios {
 	h := ratios{shape: s.shape, noise: leastNoise + math.Exp(x[logNoise]), linear: math.Exp(x[logLinear]),
-		lengths: make([]float64, len(s.owners))}
+		stretched: s.prior == Sparse, lengths: make([]float64, len(s.owners))}
 	for j, owner := range s.owners {
 		h.lengths[j] = math.Exp(x[logLengths+owner])
 	}
@@ -116,7 +128,7 @@ func (s *search) starts() (all [][]float64) {
 	for _, noise := range []float64{1e-3, 1e-1} {
 		for _, length := range []float64{0.5, 1, 2, 4} {
 			x := make([]float64, len(s.beliefs))
-			x[logNoise], x[logLinear] = math.Log(noise), linearBelief.centre
+			x[logNoise], x[logLinear] = math.Log(noise), s.beliefs[logLinear].centre
 			for i := range x[logLengths:] {
 				x[logLengths+i] = math.Log(length * math.Sqrt(float64(len(x)-logLengths)))
 			}
@@ -126,36 +138,97 @@ func (s *search) starts() (all [][]float64) {
 	return all
 }
 
-// best returns the lowest minimum that the best starts lead to.
-func (s *search) best() (best point, err error) {
-	var points []point
-	gradient := make([]float64, len(s.beliefs))
-	for _, x := range s.starts() {
-		value, err := s.evaluate(gradient, x)
-		if err != nil {
-			return point{}, err
-		}
-		points = append(points, point{x, value})
-	}
-	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.value, b.value) })
-	for i, p := range points[:tries] {
-		p, err := s.minimum(p.x)
-		if err != nil {
-			return point{}, err
-		}
-		if i == 0 || p.value < best.value {
-			best = p
+// sparseStarts are points at which the few first inputs of an order have short lengths: those at x, or these times a
+// factor and over the root of how much fewer they are.
+func (s *search) sparseStarts(x []float64, order []int, factors ...float64) (all [][]float64) {
+	n := len(order)
+	for few := 1; few < n; few *= 2 {
+		for _, factor := range factors {
+			start := slices.Clone(x)
+			for rank, i := range order {
+				switch {
+				case rank >= few:
+					start[i] = math.Log(20 * math.Sqrt(float64(n)))
+				case factor > 0:
+					start[i] += math.Log(factor * math.Sqrt(float64(few)/float64(n)))
+				}
+			}
+			all = append(all, start)
 		}
 	}
-	return best, nil
+	return all
 }
 
-// minimum returns the minimum to which x leads.
-func (s *search) minimum(x []float64) (point, error) {
-	x, err := minimise.BFGS(s.evaluate, x)
+// byRank returns the numbers of the variables of length scales in ascending order of a rank.
+func (s *search) byRank(rank func(i int) float64) []int {
+	order := make([]int, len(s.beliefs)-logLengths)
+	for i := range order {
+		order[i] = logLengths + i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	return order
+}
+
+// follow returns the points to which these lead in a number of steps, the best first.
+func (s *search) follow(starts [][]float64, steps int) (points []point, err error) {
+	for _, x := range starts {
+		p, err := s.minimum(x, steps)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, p)
+	}
+	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.value, b.value) })
+	return points, nil
+}
+
+// best returns the lowest minimum that the best starts lead to.
+func (s *search) best(usual *ratios) (point, error) {
+	if s.prior != Alike {
+		return s.sparseBest(usual)
+	}
+	return s.lowest(nil, s.starts(), tries)
+}
+
+// lowest returns the lowest minimum that a first start, unless nil, and the best of others lead to.
+func (s *search) lowest(first []float64, others [][]float64, most int) (point, error) {
+	points, err := s.follow(others, 0)
 	if err != nil {
 		return point{}, err
 	}
-	value, err := s.evaluate(make([]float64, len(x)), x)
-	return point{x, value}, err
+	var starts [][]float64
+	if first != nil {
+		starts = append(starts, first)
+	}
+	for _, p := range points[:min(len(points), most)] {
+		starts = append(starts, p.x)
+	}
+	if points, err = s.follow(starts, minimise.MostSteps); err != nil {
+		return point{}, err
+	}
+	return points[0], nil
+}
+
+// sparseBest returns the lowest of several minima. One start is what the usual beliefs lead to. The others are the best
+// points at which few inputs have short lengths: those that are shortest there, or whose shorter lengths would raise
+// the density most where all are equal.
+func (s *search) sparseBest(usual *ratios) (point, error) {
+	near := make([]float64, len(s.beliefs))
+	near[logNoise], near[logLinear] = math.Log(usual.noise), s.beliefs[logLinear].centre
+	for j, owner := range s.owners {
+		near[logLengths+owner] = math.Log(usual.lengths[j])
+	}
+	equal, err := s.minimum(s.starts()[2], 0)
+	if err != nil {
+		return point{}, err
+	}
+	starts := append(s.sparseStarts(near, s.byRank(func(i int) float64 { return near[i] }), 0),
+		s.sparseStarts(equal.x, s.byRank(func(i int) float64 { return -equal.slope[i] }), 0.5, 1.5)...)
+	return s.lowest(near, starts, 1+sparseWork/len(s.labels))
+}
+
+// minimum returns the minimum to which x leads, or a point on the way after this many steps.
+func (s *search) minimum(x []float64, steps int) (point, error) {
+	x, slope, value, err := minimise.BFGS(s.evaluate, x, steps)
+	return point{x, slope, value}, err
 }

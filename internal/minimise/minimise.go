@@ -15,25 +15,27 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
+// MostSteps is how many steps lead to a minimum; a search has usually ended before.
+const MostSteps = 60
+
 const (
-	mostSteps   = 60
 	mostHalving = 20
 	longestMove = 2    // of one variable in one step
 	enoughFall  = 1e-4 // of what the slope promises
 	flatSlope   = 1e-3 // a gradient this small ends the search
 )
 
-// BFGS returns a point where the gradient is nearly zero, or the best one that it
-// found on the way from x. f writes the gradient at x and returns the value there.
-func BFGS(f func(gradient, x []float64) (float64, error), x []float64) ([]float64, error) {
+// BFGS returns a point where the gradient is nearly zero, or the best one that it found in this many steps from x, with
+// the gradient and the value there. f writes the gradient at x and returns the value.
+func BFGS(f func(gradient, x []float64) (float64, error), x []float64,
+	steps int) (at, slope []float64, value float64, err error) {
 	set := simd.For[float64]()
 	slope, next := make([]float64, len(x)), make([]float64, len(x))
-	value, err := f(slope, x)
-	if err != nil {
-		return nil, err
+	if value, err = f(slope, x); err != nil {
+		return nil, nil, 0, err
 	}
 	hessian := newInverseHessian(len(x))
-	for range mostSteps {
+	for range steps {
 		if math.Sqrt(set.SumSquares(slope)) < flatSlope {
 			break
 		}
@@ -46,7 +48,7 @@ func BFGS(f func(gradient, x []float64) (float64, error), x []float64) ([]float6
 		}
 		moved, found, err := lineSearch(f, next, x, move, value, promise)
 		if err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
 		if moved == nil {
 			break
@@ -55,7 +57,7 @@ func BFGS(f func(gradient, x []float64) (float64, error), x []float64) ([]float6
 		x, value = moved, found
 		slope, next = next, slope
 	}
-	return x, nil
+	return x, slope, value, nil
 }
 
 // lineSearch returns a point along move at which f falls enough, with its value and,

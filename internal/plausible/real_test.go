@@ -219,7 +219,7 @@ func realTables(t *testing.T) []string {
 	if *lookTables != "all" {
 		return strings.Split(*lookTables, ",")
 	}
-	return append(golden.Tables(t), largeSets...)
+	return append(golden.Tables(t, "tables"), largeSets...)
 }
 
 // realTable returns a table. Its encoder is nil if all columns are numbers.

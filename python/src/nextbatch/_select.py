@@ -197,7 +197,7 @@ def select(
     >>> pool[batch.indices].shape
     (8, 3)
     >>> [candidate["name"] for candidate in batch.candidates]
-    ['gp', 'extra-trees', 'boosting', 'network']
+    ['gp', 'gp-sparse', 'gp-stationary', 'extra-trees', 'boosting', 'network']
     """
     seed = _seed(seed, random_state)
     given = checked(
