@@ -9,6 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/tables"
@@ -38,10 +39,6 @@ func (f *batchFile) table() (*dataset.Table, error) {
 	text := func(name string) *dataset.Text { return dataset.NewText(words.FreeName(name, f.taken)) }
 	pick, score, why, reason := number("pick"), number("score"), text("why"), text("reason")
 	run, replicate, plate, well := number("run"), number(campaign.ReplicateColumn), number("plate"), text("well")
-	reasons := f.Reasons
-	if !f.predictions && len(f.Predictions) > 0 {
-		reasons = f.ReasonsAlone
-	}
 	for i, m := range f.lines {
 		run.Append(orMissing(f.runs[i]))
 		replicate.Append(orMissing(m.Replicate))
@@ -59,7 +56,11 @@ func (f *batchFile) table() (*dataset.Table, error) {
 		if f.why {
 			why.Append([]byte(f.Batch.Picks[m.Pick].Why.String()))
 		}
-		reason.Append([]byte(reasons[m.Pick]))
+		if f.predictions {
+			reason.Append([]byte(f.Reasons[m.Pick]))
+		} else {
+			reason.Append([]byte(wire.ReasonAlone(f.Result, m.Pick)))
+		}
 	}
 	columns := append(f.names, pick)
 	add := func(wanted bool, list ...dataset.Column) {

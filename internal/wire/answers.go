@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/nextbatch/nextbatch"
@@ -135,20 +136,29 @@ func Printed(r *nextbatch.Result) *nextbatch.Result {
 	return &printed
 }
 
-// ReasonsAlone returns the reason of each line of a result without what is predicted. It is empty where an earlier
-// program stored the result, which has the reason with predictions only.
+// ReasonsAlone returns the reason of each line of a result without what is predicted.
 func ReasonsAlone(r *nextbatch.Result) (list []string) {
 	for _, line := range r.Lines() {
-		switch {
-		case line.Pick < 0 || len(r.Predictions) == 0:
+		if line.Pick < 0 { // a repeat
 			list = append(list, line.Reason)
-		case len(r.ReasonsAlone) == 0:
-			list = append(list, "")
-		default:
-			list = append(list, r.ReasonsAlone[line.Pick])
+		} else {
+			list = append(list, ReasonAlone(r, line.Pick))
 		}
 	}
 	return list
+}
+
+// ReasonAlone returns the reason of a pick without what is predicted. Results that an earlier program stored have only
+// the reason that ends with the predictions.
+func ReasonAlone(r *nextbatch.Result, pick int) string {
+	switch {
+	case len(r.ReasonsAlone) > 0:
+		return r.ReasonsAlone[pick]
+	case len(r.Predictions) == 0:
+		return r.Reasons[pick]
+	}
+	alone, _, _ := strings.Cut(r.Reasons[pick], "; predicted ")
+	return alone
 }
 
 // Pick is what a batch adds to a row, after its inputs.

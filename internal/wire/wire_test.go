@@ -3,9 +3,11 @@ package wire
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 )
@@ -50,5 +52,19 @@ func TestMeasurementsComeInTheOrderOfTheTargets(t *testing.T) {
 	}
 	if first.Fault != "" || !strings.Contains(third.Fault, `"q" is not a target of the campaign; its targets are y, z`) {
 		t.Errorf("faults %q and %q", first.Fault, third.Fault)
+	}
+}
+
+// TestReasonAlone: what steers a person is left out of a reason, also of one that an earlier program stored whole.
+func TestReasonAlone(t *testing.T) {
+	t.Parallel()
+	stored := &nextbatch.Result{IDs: []string{"a", "b"}, Indices: []int{0, 1}, Predictions: make([]fitted.Prediction, 2),
+		Reasons: []string{"far from s1; predicted 3, between 2 and 4", "audit row"}}
+	if got := ReasonsAlone(stored); !slices.Equal(got, []string{"far from s1", "audit row"}) {
+		t.Errorf("as stored: %q", got)
+	}
+	stored.ReasonsAlone = []string{"far", "audit"}
+	if got := ReasonsAlone(stored); !slices.Equal(got, stored.ReasonsAlone) {
+		t.Errorf("with and without: %q", got)
 	}
 }
