@@ -55,7 +55,7 @@ func TestFitABlend(t *testing.T) {
 		t.Fatalf("%s, %v", model.Body, err)
 	}
 	if len(about.Learner) != 1 || !strings.Contains(about.Learner[0], "RMSE out of fold") ||
-		len(about.Candidates[0]) != 4 || len(about.ValidRMSE[0]) != 1 {
+		len(about.Candidates[0]) != 6 || len(about.ValidRMSE[0]) != 1 {
 		t.Errorf("%+v", about)
 	}
 	if !slices.Contains(stages, "fitting gp") {

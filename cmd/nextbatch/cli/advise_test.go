@@ -99,7 +99,7 @@ func TestAdviseLearner(t *testing.T) {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if len(r.Targets) != 2 || r.Targets[1].Target != "hours" || r.Targets[0].Learner != r.Learner ||
-		len(r.Candidates) != 4 || r.Targets[0].Candidates[0].Error != r.Candidates[0].Error {
+		len(r.Candidates) != 6 || r.Targets[0].Candidates[0].Error != r.Candidates[0].Error {
 		t.Errorf("%+v", r)
 	}
 	if len(r.Methods) != 1 || r.Methods[0].Spec != spec.Default || r.Replay.Valid != 0 {
@@ -111,7 +111,7 @@ func TestAdviseLearner(t *testing.T) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
 	few, _ := must(t, exitOK, "advise", sample(t), "--target", "y", "--id", "id", "--learner", "gp", "-q")
-	if !strings.Contains(few, "1.00 gp (RMSE out of fold: gp ") || !strings.Contains(few, nextbatch.ProcessSpec) {
+	if !strings.Contains(few, "(RMSE out of fold: gp ") || !strings.Contains(few, nextbatch.ProcessSpec) {
 		t.Error(few)
 	}
 }
@@ -132,7 +132,7 @@ func TestAuditLearner(t *testing.T) {
 			t.Errorf("%s: %.200s, %v", learner, raw, err)
 		}
 	}
-	if !strings.Contains(blend.Learner, "RMSE out of fold") || len(blend.Candidates) != 4 || blend.Labels != 120 {
+	if !strings.Contains(blend.Learner, "RMSE out of fold") || len(blend.Candidates) != 6 || blend.Labels != 120 {
 		t.Errorf("%+v", blend)
 	}
 	if alone.Learner != "" || alone.Candidates != nil || alone.Labels != 120 {
