@@ -171,6 +171,10 @@ func namedBy(log []Event) map[string]bool {
 			}
 		case e.Asked != nil:
 			named[e.Asked.Result] = true
+		case e.Earlier != nil:
+			for _, b := range e.Earlier.Blocks {
+				named[b.Blob] = true
+			}
 		}
 	}
 	return named
@@ -353,6 +357,13 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	for _, b := range s.spans {
 		if err := checkBlock(ctx, &s.Created, b.Block, data); err != nil {
 			return badArchive("%v", err)
+		}
+	}
+	for _, e := range s.Earlier {
+		for _, b := range e.Blocks {
+			if err := checkBlock(ctx, e.as(), b, data); err != nil {
+				return badArchive("%v", err)
+			}
 		}
 	}
 	return nil

@@ -27,6 +27,9 @@ type candidates struct {
 	out      []int
 	known    []int           // the labelled ones
 	leaks    map[string]bool // columns that rows may lack (findLeaks)
+
+	earlier []*dataset.Table
+	names   tables.Names // of earlier
 }
 
 func (r *candidates) id(at int) string { return idOf(r.table, r.created, at) }
@@ -41,6 +44,9 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 	}
 	r := &candidates{table: withoutRows(all, slices.Concat(s.With(StatusFailed), s.With(StatusRetired))),
 		created: &s.Created}
+	if r.earlier, r.names, err = c.earlier(ctx, s); err != nil {
+		return nil, err
+	}
 	for _, name := range s.Created.Targets {
 		r.labels = append(r.labels, dataset.NewNumeric(name))
 	}
@@ -145,6 +151,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if !r.suffice(request.Learner) && request.Spec.Method != "" && request.Spec.NeedsLabelled() {
 		request.Spec = spec.Spec{} // the start of nextbatch.Request, which needs no model
 	}
+	request.Earlier, request.Names = r.earlier, r.names
 	request.Decimal = s.Created.Style().Decimal
 	columns := slices.Clone(r.rows.Columns())
 	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {

@@ -31,6 +31,7 @@ const (
 	kindReturned  Kind = "returned"
 	kindRetired   Kind = "retired"
 	kindConfirmed Kind = "confirmed"
+	kindEarlier   Kind = "earlier"
 	kindSettings  Kind = "settings"
 	kindUndone    Kind = "undone"
 )
@@ -44,17 +45,18 @@ type Event struct {
 	Request string    `json:"request,omitempty"` // the caller's id of the call that made it
 	Digest  string    `json:"digest,omitempty"`  // of what that call said, if it has an id
 
-	Created   *Created  `json:"created,omitempty"`
-	Added     *Added    `json:"rows_added,omitempty"`
-	Asked     *Asked    `json:"asked,omitempty"`
-	Told      *Told     `json:"told,omitempty"`
-	Corrected *Told     `json:"corrected,omitempty"` // replaces all measurements of its rows
-	Failed    *Failed   `json:"failed,omitempty"`
-	Returned  *RowList  `json:"returned,omitempty"`
-	Retired   *RowList  `json:"retired,omitempty"`
-	Confirmed *RowList  `json:"confirmed,omitempty"` // what waits of its rows counts from now on
-	Settings  *Settings `json:"settings,omitempty"`  // replaces all settings
-	Undone    *Undone   `json:"undone,omitempty"`
+	Created   *Created     `json:"created,omitempty"`
+	Added     *Added       `json:"rows_added,omitempty"`
+	Asked     *Asked       `json:"asked,omitempty"`
+	Told      *Told        `json:"told,omitempty"`
+	Corrected *Told        `json:"corrected,omitempty"` // replaces all measurements of its rows
+	Failed    *Failed      `json:"failed,omitempty"`
+	Returned  *RowList     `json:"returned,omitempty"`
+	Retired   *RowList     `json:"retired,omitempty"`
+	Confirmed *RowList     `json:"confirmed,omitempty"` // what waits of its rows counts from now on
+	Earlier   *earlierRows `json:"earlier,omitempty"`
+	Settings  *Settings    `json:"settings,omitempty"` // replaces all settings
+	Undone    *Undone      `json:"undone,omitempty"`
 }
 
 // Created is the first event of every campaign.
@@ -241,6 +243,7 @@ func (e *Event) payloads() (kinds []Kind) {
 		{kindCreated, e.Created != nil}, {kindAdded, e.Added != nil}, {kindAsked, e.Asked != nil}, {kindTold, e.Told != nil},
 		{kindCorrected, e.Corrected != nil}, {kindFailed, e.Failed != nil}, {kindReturned, e.Returned != nil},
 		{kindRetired, e.Retired != nil}, {kindConfirmed, e.Confirmed != nil}, {kindSettings, e.Settings != nil},
+		{kindEarlier, e.Earlier != nil},
 		{kindUndone, e.Undone != nil},
 	} {
 		if p.there {
@@ -326,6 +329,8 @@ func (e *Event) check() error {
 		return checkLabels(e.labels())
 	case kindSettings:
 		return e.Settings.checkStored()
+	case kindEarlier:
+		return e.Earlier.check()
 	case kindUndone:
 		if e.Undone.Seq < 1 || e.Undone.Seq >= e.Seq {
 			return fmt.Errorf("it undoes event %d, which is not before it", e.Undone.Seq)

@@ -102,7 +102,8 @@ func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nex
 // before returns the candidates whose number is below the given one.
 func (r *candidates) before(number int64) *candidates {
 	n := r.at(number)
-	known := &candidates{table: &table{numbers: r.numbers[:n]}, created: r.created, labelled: r.labelled}
+	known := &candidates{table: &table{numbers: r.numbers[:n]}, created: r.created, labelled: r.labelled,
+		earlier: r.earlier, names: r.names}
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i
@@ -190,6 +191,9 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 	}
 	if len(set.Ranges) > 0 {
 		fmt.Fprintln(hash, "range", set.Ranges)
+	}
+	for _, e := range s.Earlier {
+		fmt.Fprintln(hash, "earlier", e.Blocks)
 	}
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))

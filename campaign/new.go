@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Start is what a campaign begins with.
@@ -17,6 +18,8 @@ type Start struct {
 	IDColumn string   // names the rows; without it they are named by their numbers, from 0
 	Targets  []string // columns of labels; the table may have some labels, or lack the columns
 	Settings Settings
+	Earlier  []*dataset.Table // as AddEarlier takes them
+	Names    tables.Names     // of Earlier
 	By       By
 	Clock    func() time.Time // of the campaign
 }
@@ -50,8 +53,16 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	if events = append(events, Event{Added: added}); len(labels) > 0 {
 		events = append(events, Event{Told: &Told{labels, (&State{Created: *created}).unitsIn(start.Table)}})
 	}
+	said := []any{created.IDColumn, created.Targets, created.Settings, added.Blocks, labels}
+	for _, t := range start.Earlier {
+		e, more, err := encodeEarlier(start.Names.Of(t, "earlier data"), t, created)
+		if err != nil {
+			return nil, err
+		}
+		events, blobs, said = append(events, Event{Earlier: e}), append(blobs, more...), append(said, e)
+	}
 	now := c.now()
-	by := start.By.call(kindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
+	by := start.By.call(kindCreated, said...)
 	stamp(events, 0, now, by)
 	if err := check(events); err != nil {
 		return nil, err

@@ -54,7 +54,8 @@ type State struct {
 	Seq      int64     // of the last event of the log
 	Created  Created
 	Settings Settings
-	Asks     []AskEvent // that were not undone, in their order
+	Asks     []AskEvent     // that were not undone, in their order
+	Earlier  []*earlierRows // likewise
 
 	last     time.Time // of the last event
 	spans    []span    // of rows, in ascending order
@@ -152,7 +153,7 @@ func (s *State) extend(log, fresh []Event, now time.Time) (*State, error) {
 func (s *State) advance(fresh []Event, now time.Time) (*State, error) {
 	next := *s
 	next.Now, next.by = now, &edit{}
-	next.Asks, next.spans = slices.Clip(s.Asks), slices.Clip(s.spans)
+	next.Asks, next.Earlier, next.spans = slices.Clip(s.Asks), slices.Clip(s.Earlier), slices.Clip(s.spans)
 	for i := range fresh {
 		e := &fresh[i]
 		if err := next.follow(e); err != nil {
@@ -218,6 +219,8 @@ func (s *State) apply(e *Event) error {
 		return s.add(e.Added)
 	case e.Asked != nil:
 		return s.ask(e)
+	case e.Earlier != nil:
+		s.Earlier, s.learnt = append(s.Earlier, e.Earlier), len(s.spans)
 	}
 	for _, ref := range e.Rows() {
 		if !s.Exists(ref.Row) {

@@ -27,6 +27,7 @@ var table = map[string]names{
 	"Categorical":    {"--categorical", "categorical", "", "categorical"},
 	"Controls":       {"--controls", "controls", "", "controls"},
 	"CostColumn":     {"--cost", "cost_column", "", "cost"},
+	"Earlier":        {"--earlier", "", "", "earlier"},
 	"Exclude":        {"--exclude", "exclude", "", "exclude"},
 	"Features":       {"--pool-features", "", "", "pool"},
 	"Features.Train": {"--train-features", "", "", "train"},

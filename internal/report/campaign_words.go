@@ -45,6 +45,8 @@ func EventWords(e campaign.Event) words.Text {
 		return rowsOf(e.Retired.Rows, "retired", e.Retired.Reason)
 	case e.Confirmed != nil:
 		return words.Textf("labels of %v", rowsOf(e.Confirmed.Rows, "confirmed", e.Confirmed.Reason))
+	case e.Earlier != nil:
+		return words.Textf("%v of earlier data added: %s", rowsWords(int(e.Earlier.Rows())), e.Earlier.Name)
 	case e.Settings != nil:
 		return words.Textf("settings changed")
 	case e.Undone != nil:

@@ -51,6 +51,10 @@ func (s *Server) rowRoutes() {
 		OperationID: "add-rows", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/rows", Summary: "Add rows",
 		DefaultStatus: http.StatusCreated,
 	}), s.addRows)
+	route(s, Owner, upload(huma.Operation{
+		OperationID: "add-earlier-data", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/earlier",
+		Summary: "Add labelled rows of an earlier campaign, another instrument or a simulation",
+	}), s.addEarlier)
 	route(s, Owner, huma.Operation{
 		OperationID: "retire-rows", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/retirements",
 		Summary:      "Remove rows from the campaign",
@@ -227,6 +231,27 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	}
 	leaks, err := c.NewLeaks(ctx, added, campaign.Ask{})
 	return answer(wire.AddedOf(added, slices.Concat(t.Origin().Warnings, leaks)), err)
+}
+
+func (s *Server) addEarlier(ctx context.Context, in *struct {
+	Change
+	Upload
+	Name string `query:"name" required:"true" minLength:"1" maxLength:"200" doc:"what messages call the table"`
+}) (*output[wire.Changed], error) {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, done, err := s.read(ctx, &in.Upload, state.Created.RowOptions())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return changedOf(c.AddEarlier(ctx, in.by(ctx), in.Name, t))
 }
 
 // IDs is a request about rows.

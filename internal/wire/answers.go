@@ -77,7 +77,7 @@ type LogEvent struct {
 	Time    time.Time         `json:"time"`
 	Person  *string           `json:"person,omitempty"`
 	Request *string           `json:"request,omitempty"`
-	Kind    string            `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,confirmed,settings,undone"`
+	Kind    string            `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,confirmed,earlier,settings,undone"`
 	Undone  bool              `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
 	Rows    []campaign.RowRef `json:"rows" doc:"rows that it names"`
 	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`

@@ -251,6 +251,25 @@ func (c *call) campaignAdd() (any, error) {
 	})
 }
 
+func (c *call) campaignEarlier() (any, error) {
+	type request struct {
+		address
+		Table    table  `json:"table"`
+		Censored string `json:"censored"`
+	}
+	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
+		s, err := camp.State(c.ctx)
+		if err != nil {
+			return nil, err
+		}
+		t, err := c.rowsFor(body.Table, s.Created.RowOptions(), body.Censored)
+		if err != nil {
+			return nil, err
+		}
+		return changedOf(camp.AddEarlier(c.ctx, body.by(), body.Table.Name, t))
+	})
+}
+
 func (c *call) campaignTell() (any, error) {
 	type request struct {
 		address

@@ -187,7 +187,8 @@ var verbs = map[string]func(*call) (any, error){
 	"campaign_tell": (*call).campaignTell,
 	"campaign_fail": (*call).campaignFail, "campaign_return": (*call).campaignReturn,
 	"campaign_retire": (*call).campaignRetire, "campaign_confirm": (*call).campaignConfirm,
-	"campaign_add": (*call).campaignAdd, "campaign_undo": (*call).campaignUndo,
+	"campaign_add": (*call).campaignAdd, "campaign_earlier": (*call).campaignEarlier,
+	"campaign_undo": (*call).campaignUndo,
 	"campaign_rows": (*call).campaignRows, "campaign_decode": (*call).campaignDecode,
 	"campaign_export": (*call).campaignExport, "campaign_audit": (*call).campaignAudit,
 }

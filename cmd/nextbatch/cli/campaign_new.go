@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // campaignRows is a run of campaign new or campaign add: rows that come from a table.
@@ -69,6 +70,7 @@ not represent the rest. Without audit rows 'campaign status' cannot estimate it.
 	c.Flag("campaign").Usage = "name of the campaign (default that of the table, without its extension)"
 	n.columns.register(c)
 	n.columns.registerMissing(c)
+	n.columns.registerEarlier(c.Flags())
 	n.settings.register(c)
 	return c
 }
@@ -89,8 +91,8 @@ func (n *campaignRows) check(address, path string) (campaign.Settings, error) {
 	if n.name == "" {
 		n.name = tableName(nameOf(path))
 	}
-	return settings, errors.Join(n.columns.check(), checkDistinct([]flagged{{"TABLE", path}},
-		[]flagged{{"STORE", address}}))
+	return settings, errors.Join(n.columns.check(), checkDistinct(append(n.columns.earlierFiles(),
+		flagged{"TABLE", path}), []flagged{{"STORE", address}}))
 }
 
 func (n *campaignRows) create(ctx context.Context, address, path string, settings campaign.Settings) (err error) {
@@ -99,10 +101,17 @@ func (n *campaignRows) create(ctx context.Context, address, path string, setting
 		return err
 	}
 	n.progress.reportOrigin(path, table)
+	flags, names := n.columns, tables.Names{}
+	flags.numeric, flags.labels = slices.Concat(n.columns.numeric, n.targets), n.targets
+	earlier, err := flags.readEarlier(ctx, names)
+	if err != nil {
+		return err
+	}
 	store := &newStore{address: address}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	c, err := campaign.New(ctx, store, n.name, campaign.Start{
-		Table: table, IDColumn: n.columns.id, Targets: n.targets, Settings: settings, By: n.by(),
+		Table: table, IDColumn: n.columns.id, Targets: n.targets, Settings: settings, Earlier: earlier, Names: names,
+		By: n.by(),
 	})
 	if errors.Is(err, campaign.ErrExists) {
 		return usagef(

@@ -24,6 +24,7 @@ fit table.csv --target y --id id --ignore z,site,hours --learner gp --out gp.nex
 fit table.csv --target y --id id --ignore z,site,hours --learner trees --out trees.nextbatch
 fit table.csv --target y,z --id id --ignore site,hours --learner network --hidden 8,8 --epochs 16 --ensemble 2 --out network.safetensors
 fit table.csv --target y --id id --ignore z,site,hours --missing drop --learner network --hidden 8,8 --epochs 16 --out single.safetensors --onnx network.onnx
+fit table.csv --target y --id id --ignore z,site,hours --learner gp --earlier complete.csv --out earlier.nextbatch
 select table.csv --target y --id id --ignore z,site,hours --learner gp -n 6 --out batch.csv
 FILL batch.csv
 select table.csv --target y --id id --ignore z,site,hours --learner gp -n 8 --must r100 --same colour --runs 2 --replicates 2 --plate 4x6 --controls A1 --out plate.csv
@@ -59,6 +60,7 @@ campaign tell campaigns.db more-wells.csv --campaign wells
 campaign ask campaigns.db --campaign wells -n 4 --must r103 --out out-wells.csv
 campaign fail campaigns.db r103#2 --campaign wells --reason leaked
 campaign new campaigns.db german.csv --campaign german --target y --id id --ignore z,site,hours --learner gp -n 4 --lease never
+campaign new campaigns.db table.csv --campaign earlier --target y --id id --ignore z,site,hours --learner gp -n 4 --lease never --earlier complete.csv
 campaign export campaigns.db wells.zip --campaign wells
 campaign export campaigns.db blend.zip --campaign blend
 campaign export campaigns.db small.zip --campaign small
@@ -72,6 +74,7 @@ const asked = `
 predict table.csv --model blend.nextbatch --id id
 predict table.csv --model gp.nextbatch --id id
 predict table.csv --model trees.nextbatch --id id
+predict table.csv --model earlier.nextbatch --id id
 predict table.csv --model network.safetensors --id id
 predict table.csv --model single.safetensors --id id
 predict complete.csv --model network.onnx --id id --ignore z,site,hours,y
@@ -89,6 +92,7 @@ campaign status campaigns.db --campaign blend --json
 campaign status campaigns.db --campaign small --json
 campaign status campaigns.db --campaign wells --json
 campaign history campaigns.db --campaign german --json
+campaign history campaigns.db --campaign earlier --json
 campaign predict campaigns.db --campaign blend
 campaign tell campaigns.db waiting.csv --campaign blend --accept
 campaign status campaigns.db --campaign blend --json
@@ -107,6 +111,7 @@ bench export results.db --out results.csv
 token list --tokens tokens.db --json
 campaign ask campaigns.db --campaign blend
 campaign ask campaigns.db --campaign german
+campaign ask campaigns.db --campaign earlier
 campaign ask imported.db --campaign small
 campaign ask imported.db --campaign wells
 `

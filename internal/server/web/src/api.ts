@@ -108,6 +108,8 @@ export const api = {
   rows: (c: string, q: RowQuery & { offset: number; limit: number }, signal?: AbortSignal) => get<RowPage>(`${of(c)}/rows`, { ...q }, signal),
   addRows: async (c: string, table: Blob, style: TextStyle, key: string) =>
     await (await request('POST', address(`${of(c)}/rows`, style), { body: table, headers: { 'Idempotency-Key': key } })).json() as Added,
+  addEarlier: async (c: string, name: string, table: Blob, key: string) =>
+    await (await request('POST', address(`${of(c)}/earlier`, { name }), { body: table, headers: { 'Idempotency-Key': key } })).json() as Changed,
   row: (c: string, row: number) => get<RowHistory>(`${of(c)}/rows/${row}`),
   exportAddress: (c: string, format: string, q: RowQuery) => address(`${of(c)}/rows/export`, { format, ...q }),
 

@@ -13,9 +13,12 @@ interface Payload extends Labels {
   seq?: number
   trained?: number
   blocks?: { rows: number }[]
+  name?: string
 }
 
 const payload = (e: LogEvent): Payload => (e.detail[e.kind] ?? {})
+
+const rowsIn = (p: Payload): number => (p.blocks ?? []).reduce((n, b) => n + b.rows, 0)
 
 /** What happened, as a sentence without its subject: "labelled 3 rows". */
 export function eventText(e: LogEvent): string {
@@ -23,7 +26,7 @@ export function eventText(e: LogEvent): string {
   const rows = many(e.rows.length, 'row')
   switch (e.kind) {
     case 'created': return 'created the campaign'
-    case 'rows_added': return `added ${many((p.blocks ?? []).reduce((n, b) => n + b.rows, 0), 'row')}`
+    case 'rows_added': return `added ${many(rowsIn(p), 'row')}`
     case 'asked': return `asked for ${rows}${p.trained ? `, picked with a model fitted to ${many(p.trained, 'label')}` : ', spread over the inputs'}`
     case 'told': return `labelled ${rows}${doubtsText(e)}`
     case 'corrected': return `corrected the labels of ${rows}${doubtsText(e)}`
@@ -31,6 +34,7 @@ export function eventText(e: LogEvent): string {
     case 'failed': return `reported that ${rows} could not be labelled${p.again ? '; they stay open' : ''}`
     case 'returned': return `gave back ${rows}`
     case 'retired': return `retired ${rows}`
+    case 'earlier': return `added ${many(rowsIn(p), 'row')} of earlier data, ${p.name ?? ''}`
     case 'settings': return e.changes && e.changes.length > 0 ? `changed the settings: ${e.changes.map(changeText).join(', ')}` : 'changed the settings'
     case 'undone': return `undid event ${count(p.seq ?? 0)}`
   }

@@ -87,6 +87,7 @@ describe('events', () => {
     expect(eventText(event('told'))).toBe('labelled 2 rows')
     expect(eventText(event('asked', { trained: 40 }))).toBe('asked for 2 rows, picked with a model fitted to 40 labels')
     expect(eventText(event('rows_added', { blocks: [{ rows: 5 }, { rows: 7 }] }))).toBe('added 12 rows')
+    expect(eventText(event('earlier', { name: 'old.csv', blocks: [{ rows: 7 }] }))).toBe('added 7 rows of earlier data, old.csv')
     expect(eventText(event('confirmed'))).toBe('confirmed the labels of 2 rows')
     expect(eventText(event('told', { labels: [{ row: 1, id: 'a', values: [9], doubts: [{ low: 0, high: 1 }] }, { row: 2, id: 'b', values: [1] }] }))).toBe('labelled 2 rows, 1 of them far from what was expected')
     expect(eventText(event('undone', { seq: 9 }))).toBe('undid event 9')

@@ -307,7 +307,7 @@ export interface LogEvent {
   changes?: SettingChange[] // what it changed in the settings
   detail: Record<string, unknown> // the entry as it is stored
   event: number // its number, from 1
-  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'confirmed' | 'settings' | 'undone'
+  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'confirmed' | 'earlier' | 'settings' | 'undone'
   person?: string
   request?: string
   rows: RowRef[] // rows that it names

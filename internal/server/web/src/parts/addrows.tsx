@@ -21,6 +21,34 @@ export function AddRowsDialog({ campaign, close, done }: { campaign: Campaign; c
   )
 }
 
+/** Adds labelled rows of an earlier campaign, another instrument or a simulation, which are no rows of the campaign. */
+export function EarlierDialog({ campaign, close, done }: { campaign: Campaign; close: () => void; done: (name: string) => void }) {
+  const [file, setFile] = useState<File | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const [key] = useState(newKey)
+  const add = async (table: File) => {
+    setBusy(true)
+    setError(null)
+    try {
+      await api.addEarlier(campaign.name, table.name, table, key)
+      done(table.name)
+    } catch (e) {
+      setError(e)
+      setBusy(false)
+    }
+  }
+  return (
+    <Modal wide title="Add earlier data" close={close}>
+      <p>Labelled rows of an earlier campaign, another instrument or a simulation. What a model of them predicts is an input where that lowers the error on held-out labels.</p>
+      <Drop file={file} choose={f => { setFile(f); setError(null) }} hint={`It needs ${campaign.targets.join(', ')}, on whatever scale, and some of the columns of the campaign.`} />
+      <ProblemNote error={error} words={uploadWords} />
+      {file && <p><button type="button" class="primary" disabled={busy} onClick={() => { void add(file) }}>{busy ? 'Adding…' : 'Add'}</button></p>}
+      <form method="dialog"><button>Cancel</button></form>
+    </Modal>
+  )
+}
+
 /** Columns of the campaign that a file lacks. */
 export function lacking(campaign: Pick<Campaign, 'id_column' | 'columns'>, preview: Pick<Preview, 'columns'>): string[] {
   const there = new Set(preview.columns.map(c => c.name))

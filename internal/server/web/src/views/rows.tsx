@@ -3,7 +3,7 @@ import { api } from '../api'
 import type { RowQuery } from '../api'
 import { count, exact, many } from '../format'
 import { Empty, Loading, ProblemNote } from '../parts/notice'
-import { AddRowsDialog } from '../parts/addrows'
+import { AddRowsDialog, EarlierDialog } from '../parts/addrows'
 import { PlateDialog } from '../parts/plate'
 import { RowDialog } from '../parts/rowdialog'
 import { useRowPages } from '../rowpages'
@@ -30,6 +30,8 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
   const [adding, setAdding] = useState(false)
   const [plates, setPlates] = useState(false)
   const [added, setAdded] = useState<Added | null>(null)
+  const [gathering, setGathering] = useState(false)
+  const [earlier, setEarlier] = useState('') // the name of earlier data that were added
   if (!status) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the rows" />
   return (
     <>
@@ -37,12 +39,15 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
         <h1>Rows</h1>
         {status.settings.plate && status.asks > 0 && <button type="button" onClick={() => setPlates(true)}>Plates</button>}
         {session.role === 'owner' && <button type="button" onClick={() => setAdding(true)}>Add rows</button>}
+        {session.role === 'owner' && <button type="button" onClick={() => setGathering(true)}>Add earlier data</button>}
         <p role="status">{total === null ? ' ' : total === status.rows ? `All ${many(status.rows, 'row')}` : `${count(total)} of ${many(status.rows, 'row')}`}</p>
       </header>
       {added && <p class="note good" role="status">{many(added.rows, 'row')} added{added.labelled > 0 && `, ${count(added.labelled)} with a label`}{added.waiting.length > 0 && `; ${many(added.waiting.length, 'label waits', 'labels wait')} for a second look`}.</p>}
+      {earlier && <p class="note good" role="status">{earlier} added.</p>}
       <Filters status={status} query={query} change={setQuery} />
       <Table status={status} turn={turn} query={query} change={setQuery} open={setOpened} found={setTotal} />
       {adding && <AddRowsDialog campaign={status} close={() => setAdding(false)} done={a => { setAdding(false); setAdded(a); setTurn(n => n + 1); reload() }} />}
+      {gathering && <EarlierDialog campaign={status} close={() => setGathering(false)} done={name => { setGathering(false); setEarlier(name) }} />}
       {plates && <PlateDialog campaign={status} ask={status.asks} close={() => setPlates(false)} open={row => { setPlates(false); setOpened(row) }} />}
       {opened !== null && <RowDialog campaign={status} session={session} row={opened} close={() => setOpened(null)} changed={() => setTurn(n => n + 1)} />}
     </>
