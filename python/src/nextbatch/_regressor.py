@@ -20,7 +20,7 @@ from ._arguments import Censored, Learner, Missing, checked
 from ._errors import DataError, RequestError
 from ._progress import reporter
 from ._seed import drawn
-from ._select import ProgressArgument, add_labels, numbers_in, warn
+from ._select import ProgressArgument, add_labels, earlier_tables, numbers_in, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -153,7 +153,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.lod = lod
         self.range = range
 
-    def fit(self, X: Any, y: Any) -> Regressor:
+    def fit(self, X: Any, y: Any, earlier: Any = None) -> Regressor:
         """Fit the model.
 
         Parameters
@@ -162,6 +162,9 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The inputs. A frame may have columns of words, dates and gaps; a sparse matrix is made dense.
         y : array of shape (rows,) or (rows, targets)
             The labels. Those that are text are read as in a file.
+        earlier : DataFrame, pair or list of these, optional
+            Labelled rows of an earlier campaign, another instrument or a simulation, as in `nextbatch.select`. A frame
+            has the labels in columns named like `y`, or "y". The model keeps what it needs of them.
 
         Returns
         -------
@@ -191,7 +194,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sent: list[npt.NDArray[Any]] = []
         body = {
             **given, **self._about(table), "table": table.pack(sent), "y": y_names, "ordered": _tables.orders([table]),
-            "keep": _tables.kept(given["keep"], [table]), "seed": seed,
+            "keep": _tables.kept(given["keep"], [table]), "seed": seed, "earlier": earlier_tables(earlier, y_names, sent),
         }  # fmt: skip
         with reporter(self.progress) as report:
             own = self._fit_own(X, y, {key: body[key] for key in ("table", "y", "keep")}, sent, seed, report)

@@ -42,6 +42,7 @@ def select(
     censored: Censored | None = None,
     lod: Any = None,
     target: Any = None,
+    earlier: Any = None,
     cost: str | None = None,
     budget: float | None = None,
     cost_aware: bool = False,
@@ -123,6 +124,10 @@ def select(
         in a dictionary.
     target : array, tensor or DataFrame, optional
         Rows of the distribution that the model will be used on, if that is not the one of the pool.
+    earlier : DataFrame, pair or list of these, optional
+        Labelled rows of an earlier campaign, another instrument or a simulation: a frame that has the columns of the labels,
+        too, or a pair of rows and labels. They may lack columns, and the labels may be on another scale. What a model of them
+        predicts is an input if that lowers the error on held-out labels; without labels, it picks the first batch.
     cost, budget, cost_aware : str, float, bool
         The column with the cost of each candidate, the most that the batch may cost, and whether to
         divide scores by costs.
@@ -233,6 +238,7 @@ def select(
         body["table"] = train.pack(arrays)
     else:
         body["train"], body["pool"] = train.pack(arrays), candidates.pack(arrays)
+    body["earlier"] = earlier_tables(earlier, y_names, arrays)
     source = labelled if pool is None else pool
     ids = chosen.index if id is None else _tables.column_of(source, id)
     with reporter(progress) as report:
@@ -313,6 +319,24 @@ def select_features(
     }  # fmt: skip
     with reporter(progress) as report:
         return _ask("select_features", body, arrays, report, pool, None)
+
+
+def earlier_tables(earlier: Any, y_names: Sequence[str], arrays: list[np.ndarray[Any, Any]]) -> list[dict[str, Any]]:
+    """Return tables of earlier data as the worker takes them, and append their arrays to those that are sent."""
+    several = earlier if isinstance(earlier, list) else [] if earlier is None else [earlier]
+    packed = []
+    for i, one in enumerate(several):
+        name = "earlier" if len(several) == 1 else f"earlier[{i}]"
+        rows, labels = one if isinstance(one, tuple) and len(one) == 2 else (one, None)
+        table = _tables.table_of(rows, name)
+        if labels is not None:
+            columns = _tables.label_columns(_tables.loaded(labels), f"the labels of {name}", table.rows)
+            if len(columns) != len(y_names):
+                raise RequestError(f"{name} has {len(columns)} columns of labels, and y {len(y_names)}")
+            for column, target in zip(columns, y_names, strict=True):
+                table.add({**column, "name": target})
+        packed.append(table.pack(arrays))
+    return packed
 
 
 def _seed(seed: int | None, random_state: Any) -> int:
