@@ -168,6 +168,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if request.Table, err = dataset.NewTable(columns...); err != nil {
 		return request, err
 	}
+	r.markLimits(request.Table, s)
 	request.TargetColumns = s.Created.Targets
 	request.Random = make([]bool, len(r.numbers))
 	for i, row := range r.numbers {
@@ -177,6 +178,23 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 		request.Pending = append(request.Pending, r.id(at))
 	}
 	return request, nil
+}
+
+// markLimits says of a table of the rows which labels are limits.
+func (r *candidates) markLimits(t *dataset.Table, s *State) {
+	origin := t.Origin()
+	for target, name := range s.Created.Targets {
+		sides := map[int]int8{}
+		for _, at := range r.known {
+			if side := s.Side(r.numbers[at], target); side != 0 {
+				sides[at] = side
+			}
+		}
+		if len(sides) > 0 {
+			origin.MarkCensored(name, sides)
+		}
+	}
+	t.SetOrigin(origin)
 }
 
 // auditCount returns how many audit rows a batch has. Rows count once, however often they are measured.

@@ -86,7 +86,7 @@ func (s *State) marksLimits(target int) bool {
 		slices.ContainsFunc(s.With(StatusLabelled), func(ref RowRef) bool { return s.Side(ref.Row, target) != 0 })
 }
 
-// limitsAsLabels warns that a model takes limits as labels; it is empty without any.
+// limitsAsLabels warns that most learners take limits as labels; it is empty without any.
 func (s *State) limitsAsLabels() string {
 	var list []string
 	for target, name := range s.Created.Targets {
@@ -105,7 +105,7 @@ func (s *State) limitsAsLabels() string {
 		return ""
 	}
 	text := words.Count(len(list), "label is a limit", "labels are limits") +
-		", which the model takes as the label itself: " + strings.Join(list[:min(most, len(list))], ", ")
+		", which only a Gaussian process takes as such: " + strings.Join(list[:min(most, len(list))], ", ")
 	if len(list) > most {
 		text += ", …"
 	}

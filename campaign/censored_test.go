@@ -52,7 +52,7 @@ func TestLimitsAreLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(predicted.Warnings, "1 label is a limit, which the model takes as the label itself: r001 (>7)") {
+	if !slices.Contains(predicted.Warnings, "1 label is a limit, which only a Gaussian process takes as such: r001 (>7)") {
 		t.Errorf("the warnings are %q", predicted.Warnings)
 	}
 

@@ -197,6 +197,11 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 	}
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))
+		for target := range s.Created.Targets {
+			if side := s.Side(ref.Row, target); side != 0 {
+				fmt.Fprintln(hash, "limit", target, side)
+			}
+		}
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }

@@ -61,7 +61,7 @@ type part struct {
 func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted) (*blend, error) {
 	b := &blend{candidates: candidates, weighed: t.Stand != nil, limits: t.Ranges.Of(target)}
 	known, own := dataset.Labelled(t.Labels, target)
-	labels := spread(own, known, t.Rows.Len())
+	labels, sides := spread(own, known, t.Rows.Len()), t.sides(target)
 	var in []int // candidates that take part
 	for k, c := range crossed {
 		if c == nil {
@@ -73,7 +73,7 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 			continue
 		}
 		rows := intersection(t.heldRows(c), known)
-		e := rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
+		e := rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels, sides).Data, t.stand(rows))
 		switch {
 		case len(rows) == 0:
 			b.candidates[k].Left = "it held out no row with a label"
@@ -87,12 +87,12 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 	if len(in) == 0 {
 		return nil, fmt.Errorf("no learner could learn from %s labels: %s", words.Whole(len(known)), reasons(b.candidates))
 	}
-	weights := t.weigh(in, crossed, known, labels)
+	weights := t.weigh(in, crossed, known, labels, sides)
 	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed,
 		some) > t.fewest(crossed, in) {
-		weights = t.weigh(some, crossed, known, labels) // on more rows
+		weights = t.weigh(some, crossed, known, labels, sides) // on more rows
 	}
-	b.compose(t, crossed, weights, known, labels)
+	b.compose(t, crossed, weights, known, labels, sides)
 	return b, nil
 }
 
@@ -106,14 +106,15 @@ func (t *Task) fewest(crossed []*CrossFitted, some []int) int {
 }
 
 // weigh returns the weight of each candidate, found on the rows that all of some predict.
-func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []float64) []float64 {
+func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []float64,
+	sides []int8) []float64 {
 	rows := intersection(t.firstFolds(t.fewest(crossed, some)), known)
 	list := make([]*CrossFitted, len(some))
 	for i, k := range some {
 		list[i] = crossed[k]
 	}
 	weights := make([]float64, len(crossed))
-	errors, counts := errorsOf(list, rows, labels), t.stand(rows)
+	errors, counts := errorsOf(list, rows, labels, sides), t.stand(rows)
 	found := blendWeights
 	if len(known) <= fewToResample {
 		found = t.resampledWeights
@@ -135,7 +136,8 @@ func (t *Task) firstFolds(n int) []int {
 }
 
 // compose makes the parts, and learns the intervals from the rows that all of them predict.
-func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, known []int, labels []float64) {
+func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, known []int, labels []float64,
+	sides []int8) {
 	var used []int
 	var held []*CrossFitted
 	for k, w := range weights {
@@ -164,25 +166,41 @@ func (b *blend) compose(t *Task, crossed []*CrossFitted, weights []float64, know
 	b.limits.Clip(means)
 	errors := make([]float64, len(rows))
 	for i, row := range rows {
-		errors[i] = means[i] - labels[row]
+		errors[i] = errorOf(means[i], labels[row], row, sides)
 		b.residuals = append(b.residuals, network.Residual{Row: row, Error: errors[i]})
 	}
+	all, exact := stds, exactOf(rows, sides)
+	rows, means, stds, errors = pick(rows, exact), pick(means, exact), pick(stds, exact), pick(errors, exact)
+	known = pick(known, exactOf(known, sides))
 	b.rmse, b.factor = rootMeanSquare(errors, t.stand(rows)), 1
 	if size := rootMeanSquare(stds, t.stand(rows)); size > 0 {
 		b.factor = b.rmse / size
 	}
-	for _, s := range stds {
+	for _, s := range all {
 		b.deviations = append(b.deviations, s*b.factor)
 	}
 	for k, c := range crossed { // errors on the same rows can be compared
 		if c != nil && b.candidates[k].Left == "" && c.folds(len(t.Folds)) >= folds {
-			b.candidates[k].Error = rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, t.stand(rows))
+			b.candidates[k].Error = rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels, sides).Data, t.stand(rows))
 		}
 	}
 	if random := t.countRandom(); random < fewestRandom || 2*random > len(known) || folds == len(t.Folds) ||
 		!b.learnAllFolds(t, held, rows, known, means, stds, labels) {
 		b.learnIntervals(t, t.Folds[:folds], rows, means, stds, labels)
 	}
+}
+
+// exactOf returns the places of rows whose labels are no limits, which errors and intervals are of; all if these are
+// few.
+func exactOf(rows []int, sides []int8) []int {
+	list := upTo(len(rows))
+	if sides == nil {
+		return list
+	}
+	if list = slices.DeleteFunc(list, func(i int) bool { return sides[rows[i]] != 0 }); len(list) < FewestLabels {
+		return upTo(len(rows))
+	}
+	return list
 }
 
 // learnAllFolds learns the intervals from all folds, although networks did not hold out all, for labels of which random

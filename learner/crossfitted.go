@@ -33,15 +33,25 @@ func (c *CrossFitted) folds(all int) int {
 	return c.Folds
 }
 
-// errorsOf returns the errors of candidates (across) on rows (down).
-func errorsOf(candidates []*CrossFitted, rows []int, labels []float64) matrix.Dense[float64] {
+// errorsOf returns the errors of candidates (across) on rows (down). The sides say which labels are limits, unless they
+// are nil.
+func errorsOf(candidates []*CrossFitted, rows []int, labels []float64, sides []int8) matrix.Dense[float64] {
 	list := matrix.New[float64](len(rows), len(candidates))
 	for i, row := range rows {
 		for k, c := range candidates {
-			list.Set(i, k, c.Means[row]-labels[row])
+			list.Set(i, k, errorOf(c.Means[row], labels[row], row, sides))
 		}
 	}
 	return list
+}
+
+// errorOf returns the error of a prediction for a row: none if the label is a limit that the prediction keeps to.
+func errorOf(prediction, label float64, row int, sides []int8) float64 {
+	e := prediction - label
+	if sides != nil && float64(sides[row])*e > 0 {
+		return 0
+	}
+	return e
 }
 
 // show reports what is being fitted; fold 0 is the model of all rows.

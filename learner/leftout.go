@@ -66,7 +66,7 @@ func (t *Task) absurd(target int, crossed []*CrossFitted) []int {
 	if len(known) < fewestLeft {
 		return nil
 	}
-	sizes := t.errorSizes(known, labels, crossed)
+	sizes := t.errorSizes(known, labels, t.sides(target), crossed)
 	order := make([]int, len(known)) // the largest first
 	for i := range order {
 		order[i] = i
@@ -94,7 +94,7 @@ func pickRows(all, some []int) []int {
 }
 
 // errorSizes returns z for the labels of some rows; 0 where nothing was predicted.
-func (t *Task) errorSizes(rows []int, labels []float64, crossed []*CrossFitted) []float64 {
+func (t *Task) errorSizes(rows []int, labels []float64, sides []int8, crossed []*CrossFitted) []float64 {
 	sizes := make([]float64, len(rows))
 	for i := range sizes {
 		sizes[i] = math.Inf(1)
@@ -105,7 +105,7 @@ func (t *Task) errorSizes(rows []int, labels []float64, crossed []*CrossFitted) 
 		}
 		off := make([]float64, len(rows)) // NaN where the row was not held out
 		for i, row := range rows {
-			off[i] = math.Abs(c.Means[row] - labels[i])
+			off[i] = math.Abs(errorOf(c.Means[row], labels[i], row, sides))
 		}
 		usual := usualOf(off)
 		for i, v := range off {

@@ -144,7 +144,8 @@ func (t *Task) hopeless(list []*CrossFitted) bool {
 		if len(candidates) == 1 || len(rows) < 2 {
 			return false
 		}
-		weights := blendWeights(errorsOf(candidates, rows, spread(labels, known, t.Rows.Len())), t.stand(rows))
+		weights := blendWeights(errorsOf(candidates, rows, spread(labels, known, t.Rows.Len()), t.sides(k)),
+			t.stand(rows))
 		if weights[len(weights)-1] >= leastWeight {
 			return false
 		}

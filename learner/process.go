@@ -47,7 +47,7 @@ func (p Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) 
 		inputs := matrix.Converted[float64](one.Rows.Scaled)
 		t.show(p.Name(), 0)
 		usual := one.usualProcesses()
-		whole, err := p.fit(ctx, one, usual.whole, inputs, one.Labels.Data)
+		whole, err := p.fit(ctx, one, usual.whole, inputs, upTo(one.Rows.Len()))
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (p Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) 
 			if usual.folds != nil {
 				near = usual.folds[k]
 			}
-			m, err := p.fit(ctx, one, near, inputs.SelectRows(rest), pick(one.Labels.Data, rest))
+			m, err := p.fit(ctx, one, near, inputs, rest)
 			if err != nil {
 				return nil, err
 			}
@@ -105,14 +105,18 @@ func (t *Task) usualProcesses() (usual processes) {
 	return usual
 }
 
+// fit fits a process to some of the rows.
 func (p Process) fit(ctx context.Context, t *Task, usual *gp.Model, inputs matrix.Dense[float64],
-	labels []float64) (*gp.Model, error) {
+	rows []int) (*gp.Model, error) {
 	units := make([]float64, inputs.Cols)
 	for i := range units {
 		units[i] = 1
 	}
-	return gp.Fit(ctx, gp.Data{Inputs: inputs, Labels: labels, Groups: t.groups(), Units: units},
-		gp.Config{Prior: p.prior, Usual: usual, Seed: t.Seed})
+	data := gp.Data{Inputs: inputs.SelectRows(rows), Labels: pick(t.Labels.Data, rows), Groups: t.groups(), Units: units}
+	if t.Sides != nil {
+		data.Sides = pick(t.Sides, rows)
+	}
+	return gp.Fit(ctx, data, gp.Config{Prior: p.prior, Usual: usual, Seed: t.Seed})
 }
 
 // groups returns the features of each category.

@@ -49,7 +49,7 @@ func (scaledProcess) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, err
 			if err != nil {
 				return nil, err
 			}
-			e := rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels).Data, one.Stand)
+			e := rootMeanSquare(errorsOf([]*CrossFitted{c}, rows, labels, one.Sides).Data, one.Stand)
 			if e < least {
 				best, least = c, e
 			}
@@ -65,12 +65,18 @@ func (t *Task) crossFitOn(ctx context.Context, s scale) (*CrossFitted, error) {
 	for i, y := range t.Labels.Data {
 		on.Labels.Data[i] = s.of(y)
 	}
+	if t.Sides != nil && s.Unit < 0 {
+		on.Sides = make([]int8, len(t.Sides))
+		for i, side := range t.Sides {
+			on.Sides[i] = -side
+		}
+	}
 	list, err := Process{}.CrossFit(ctx, &on)
 	if err != nil {
 		return nil, err
 	}
 	c := list[0]
-	errors := errorsOf(list, upTo(t.Rows.Len()), on.Labels.Data).Data
+	errors := errorsOf(list, upTo(t.Rows.Len()), on.Labels.Data, on.Sides).Data
 	p := &onScale{c.Predictor.(processes), s, smearsOf(errors), rootMeanSquare(c.Deviations, nil)}
 	means, deviations := p.back(c.Means, c.Deviations)
 	return &CrossFitted{Predictor: p, Means: means, Deviations: deviations, Scale: s.Name}, nil

@@ -40,6 +40,7 @@ type Task struct {
 	Scaling dataset.Scaler // of the rows; it was learnt from unlabelled rows, too
 	Seed    uint64
 	Ranges  dataset.Ranges // of the labels, as declared
+	Sides   []int8         // as those of a network.Sample
 	// Stand is how many rows of the pool each row stands for, 1 on average; nil means that all stand for one.
 	Stand []float64
 	// Random says which rows were drawn from the pool at random; nil means that this is unknown.
@@ -79,6 +80,9 @@ func (t *Task) One(target int) (*Task, []int) {
 	if t.crossed != nil {
 		one.crossed = t.crossed[target : target+1]
 	}
+	if all := t.sides(target); all != nil {
+		one.Sides = pick(all, known)
+	}
 	if len(known) == t.Rows.Len() {
 		return &one, known
 	}
@@ -100,6 +104,18 @@ func (t *Task) One(target int) (*Task, []int) {
 		}
 	}
 	return &one, known
+}
+
+// sides returns those of the labels of a target, by row; nil if all labels are the true ones.
+func (t *Task) sides(target int) []int8 {
+	if t.Sides == nil {
+		return nil
+	}
+	list := make([]int8, t.Rows.Len())
+	for row := range list {
+		list[row] = t.Sides[row*t.Targets()+target]
+	}
+	return list
 }
 
 // EachTarget cross-fits one target after the other, for learners that take one.
@@ -187,9 +203,9 @@ func cutFolds(labels matrix.Dense[float64], n int, seed uint64) [][]int {
 	return folds
 }
 
-// pick returns some of the numbers.
-func pick(all []float64, rows []int) []float64 {
-	some := make([]float64, len(rows))
+// pick returns some of the values.
+func pick[T any](all []T, rows []int) []T {
+	some := make([]T, len(rows))
 	for i, row := range rows {
 		some[i] = all[row]
 	}

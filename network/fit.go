@@ -77,6 +77,10 @@ type Sample struct {
 	// unknown. Blends make their intervals by it (package learner).
 	Random []bool
 
+	// Sides say of which labels only a limit is known, in the order of Y: -1 where the true one lies below, 1 where it
+	// lies above, 0 where the label is the true one. Nil means that all are. A Gaussian process learns from limits.
+	Sides []int8
+
 	// Ranges are what the labels of the targets can be, as declared. A blend may learn on another scale by them.
 	Ranges dataset.Ranges
 }

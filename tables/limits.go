@@ -8,6 +8,31 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
+// sides returns on which side of the labels the true ones lie, row by row, with one for each target; nil if all are the
+// true ones. The mean of replicates is a limit if one of them is, and none of the others is one on the other side.
+func (t Tables) sides(labelled *dataset.Table, r *Rows) (list []int8) {
+	some := false
+	for _, row := range r.TrainRows {
+		group := r.merged[row]
+		if group == nil {
+			group = []int{row}
+		}
+		for _, target := range t.TargetColumns {
+			below, above := int8(0), int8(0)
+			for _, one := range group {
+				side := labelled.Side(target, one)
+				below, above = min(below, side), max(above, side)
+			}
+			side := below + above // 0 for limits on both sides
+			list, some = append(list, side), some || side != 0
+		}
+	}
+	if !some {
+		return nil
+	}
+	return list
+}
+
 // suggestRanges adds a note about labels that look as if they had limits, if no range is declared: none of at least
 // fewLabels labels is negative, and perhaps none is above 1 or 100. With a model that was fitted before, it is too late.
 func (t Tables) suggestRanges(r *Rows) {

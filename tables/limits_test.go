@@ -2,6 +2,7 @@ package tables
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,5 +51,30 @@ func TestSuggestedRanges(t *testing.T) {
 		if got := read(c.rows, c.labels, c.change); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%d rows: %q, want %q", c.rows, got, c.want)
 		}
+	}
+}
+
+// TestSides: labels that are limits say on which side the true ones lie, those of replicates too.
+func TestSides(t *testing.T) {
+	x, y, z := dataset.NewNumeric("x"), dataset.NewNumeric("y"), dataset.NewNumeric("z")
+	id, sides := dataset.NewText("id"), map[int]int8{1: -1, 3: -1, 4: 1, 5: 1}
+	for i, name := range []string{"a", "b", "c", "c", "d", "e", "e", "f"} {
+		id.Append([]byte(name))
+		x.Append(float64(name[0]))
+		y.Append(float64(i % 3))
+		z.Append(float64(-i))
+	}
+	sides[6] = -1 // of the same row as 5
+	s := Tables{Input: Input{Train: tableOf(t, id, x, y, z, dataset.NewCensored("y", 8, sides)),
+		TargetColumns: []string{"z", "y"}, IDColumn: "id"}}
+	if got, want := rowsOf(t, s).Sides, []int8{0, 0, 0, -1, 0, -1, 0, 1, 0, 0, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("the sides are %v, want %v", got, want)
+	}
+	if got, want := rowsOf(t, s).SomeTrain(3).Sides, []int8{0, 0, 0, -1, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("the sides of some rows are %v, want %v", got, want)
+	}
+	s.TargetColumns, s.IDColumn = []string{"z"}, ""
+	if got := rowsOf(t, s).Sides; got != nil {
+		t.Errorf("a target without limits has the sides %v", got)
 	}
 }

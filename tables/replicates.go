@@ -53,6 +53,10 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 			return fmt.Errorf("%s: id %q: %w", p.name, ids.Format(row), err)
 		}
 		averageLabels(labels, best, group)
+		if r.merged == nil {
+			r.merged = map[int][]int{}
+		}
+		r.merged[best] = group
 		kept = append(kept, best)
 		several++
 		merged += len(group)

@@ -150,6 +150,7 @@ type Rows struct {
 	Weights           []float64             // of the targets; nil means 1 for each
 	Ranges            dataset.Ranges        // of the targets, as declared
 	Labels            matrix.Dense[float64] // of Train, a column for each target; NaN where a label is missing
+	Sides             []int8                // of the labels, as those of a network.Sample; nil if none is a limit
 	Random            []bool                // whether row i of Train was drawn at random; nil where unknown
 	TrainRows         []int                 // row i of Train is this row of its table
 	PoolRows          []int                 // likewise
@@ -157,6 +158,7 @@ type Rows struct {
 	Warnings          []string // what was dropped or replaced, and why
 	Notes             []string // what else was done, such as how dates became numbers
 
+	merged map[int][]int          // rows of the table that count as one, by the one that is kept
 	folder string                 // of the files of Pool, and of the scaled pool; empty means memory
 	files  []interface{ Close() } // that are mapped
 }
@@ -246,6 +248,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	r.Aims = matrices[2]
 	if labels.Cols > 0 {
 		r.Labels = labels.SelectRows(r.TrainRows)
+		r.Sides = t.sides(parts[0].table, r)
 		t.suggestRanges(r)
 	}
 	if t.RandomColumn != "" && parts[0].table != nil {
@@ -272,8 +275,8 @@ func (t Tables) remarks(parts []part, r *Rows) {
 	}
 }
 
-// warnOfLimits says that labels which a column marks as limits are learnt as the labels themselves. What the reader of
-// a file has found to be limits, remarks say.
+// warnOfLimits says that most learners take labels which a column marks as limits as the labels themselves. What the
+// reader of a file has found to be limits, remarks say.
 func (t Tables) warnOfLimits(labelled part, r *Rows) {
 	for _, target := range t.TargetColumns {
 		if labelled.table == nil || !labelled.table.Has(dataset.CensoredColumn(target)) {
@@ -286,7 +289,7 @@ func (t Tables) warnOfLimits(labelled part, r *Rows) {
 			}
 		}
 		if limits > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q: %s, which the model takes as the label itself", target,
+			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q: %s, which only a Gaussian process takes as such", target,
 				words.Count(limits, "label is a limit", "labels are limits")))
 		}
 	}
@@ -572,7 +575,12 @@ func (r *Rows) SomeTrain(n int) *Rows {
 		chosen[i] = i * r.Train.Rows / n
 		part.TrainRows[i] = r.TrainRows[chosen[i]]
 	}
-	part.Train, part.Labels = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen)
+	part.Train, part.Labels, part.Sides = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen), nil
+	for _, at := range chosen {
+		if r.Sides != nil {
+			part.Sides = append(part.Sides, r.Sides[at*len(r.Targets):][:len(r.Targets)]...)
+		}
+	}
 	return &part
 }
 

@@ -288,6 +288,7 @@ func (a *auditor) predictFold(ctx context.Context, order []int, from, to int, p 
 	sort.Ints(outside)
 	s := a.sample
 	s.X, s.Y = a.sample.X.SelectRows(outside), a.labels(outside)
+	s.Sides = a.sides(outside)
 	o := a.options.Network
 	o.Progress = nil
 	m, err := network.Fit(ctx, s, o) // not fitted.Learn: Labels returns the typed error of a network that diverged
@@ -362,6 +363,16 @@ func (o Options) forecast(rows int, fit func(labels, networkFolds int) float64) 
 
 func (a *auditor) labels(rows []int) []float64 {
 	return matrix.View(a.sample.X.Rows, a.sample.Targets, a.sample.Y).SelectRows(rows).Data
+}
+
+// sides returns those of the labels of some rows; nil if all labels are the true ones.
+func (a *auditor) sides(rows []int) (list []int8) {
+	for _, row := range rows {
+		if a.sample.Sides != nil {
+			list = append(list, a.sample.Sides[row*a.sample.Targets:][:a.sample.Targets]...)
+		}
+	}
+	return list
 }
 
 // leaveOut leaves out of the next pass the labels that are more likely wrong than not.

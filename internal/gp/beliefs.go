@@ -44,6 +44,9 @@ var (
 	linearBeliefs = [...]belief{Alike: {-3, 2}, Sparse: {0.7, 2}, Stationary: {-20, 2}}
 )
 
+// anything is the belief about the variance of the signal, which is flat.
+var anything = belief{0, math.Inf(1)}
+
 // lengthBelief is the belief about each of the given number of length scales. Squared
 // distances add up over inputs, so lengths grow with the root of their number.
 func (p Prior) lengthBelief(lengths int) belief {

@@ -2,12 +2,13 @@ package gp
 
 // The covariance of standardised labels is v·C, where
 //
-//	C = F + a·X·Xᵀ + c·1·1ᵀ + g·D   or   F + a·Z·Zᵀ + c·1·1ᵀ + g·D
+//	C = F + a·X·Xᵀ + c·1·1ᵀ + g·D + N/v   or   F + a·Z·Zᵀ + c·1·1ᵀ + g·D + N/v
 //
 // F is the stationary kernel of variance 1 of the rows over their length scales, X the
 // rows in units of their deviations, Z those over their length scales, a the variance of
 // a slope, c that of the constant and g that of the noise, each over the variance v of the
-// signal; D is diagonal and holds 1 over the weights.
+// signal; D is diagonal and holds 1 over the weights, and N the variances of noise that are
+// known.
 
 import (
 	"math"
@@ -32,6 +33,7 @@ type ratios struct {
 	noise, linear float64   // g and a
 	stretched     bool      // Z instead of X
 	lengths       []float64 // one per column, in its units
+	signal        float64   // v, if some of the noise is known; otherwise the best one for C
 }
 
 // fill turns squared distances into elements of C without its noise, given the inner

@@ -9,8 +9,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// version is that of the description. Models without stretched slopes are described as in version 1.
-const version = 2
+// version is that of the description. Models without stretched slopes are described as in version 1, and those without
+// known noise as in version 2.
+const version = 3
 
 // Description is all that a model is made of, in plain numbers, so that any encoding can
 // hold it. Restore makes the model from it again; it factorises the covariance, which
@@ -33,18 +34,27 @@ type Description struct {
 
 	// Stretched slopes are in units of the length scales.
 	Stretched bool `json:"stretched,omitempty"`
+
+	Known     []float64 `json:"known,omitempty"` // variances of the labels' noise; with them the rest is given
+	Signal    float64   `json:"signal,omitempty"`
+	Mean      float64   `json:"mean,omitempty"` // by which the labels were standardised
+	Deviation float64   `json:"deviation,omitempty"`
 }
 
 // Describe returns the description of the model. It shares memory with the model.
 func (m *Model) Describe() Description {
-	number := 1
-	if m.ratios.stretched {
-		number = version
-	}
-	return Description{Version: number, Smooth: m.ratios.shape == kernel.RBF, Inputs: m.data.Inputs.Cols,
+	d := Description{Version: 1, Smooth: m.ratios.shape == kernel.RBF, Inputs: m.data.Inputs.Cols,
 		Rows: m.data.Inputs.Data, Labels: m.data.Labels, Weights: m.data.Weights,
 		Columns: m.units.columns, Centres: m.units.centres, Units: m.units.over,
 		Lengths: m.ratios.lengths, Noise: m.ratios.noise, Linear: m.ratios.linear, Stretched: m.ratios.stretched}
+	if m.ratios.stretched {
+		d.Version = 2
+	}
+	if m.sample.known != nil {
+		d.Version, d.Known, d.Signal = version, m.data.Noise, m.ratios.signal
+		d.Mean, d.Deviation = m.mean, m.deviation
+	}
+	return d
 }
 
 // Restore returns the model that was described. Its predictions have the same bits if the
@@ -53,15 +63,20 @@ func Restore(ctx context.Context, d Description) (*Model, error) {
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("the description of a Gaussian process: %w", err)
 	}
-	data := Data{Inputs: matrix.View(len(d.Labels), d.Inputs, d.Rows), Labels: d.Labels, Weights: d.Weights}
+	data := Data{Inputs: matrix.View(len(d.Labels), d.Inputs, d.Rows), Labels: d.Labels, Weights: d.Weights,
+		Noise: d.Known}
 	if err := data.check(ctx); err != nil {
 		return nil, fmt.Errorf("the description of a Gaussian process: %w", err)
 	}
 	m := newModel(data, &units{columns: d.Columns, centres: d.Centres, over: d.Units})
 	m.ratios = ratios{shape: kernel.Matern52, noise: d.Noise, linear: d.Linear, stretched: d.Stretched,
-		lengths: d.Lengths}
+		lengths: d.Lengths, signal: d.Signal}
 	if d.Smooth {
 		m.ratios.shape = kernel.RBF
+	}
+	if d.Known != nil {
+		m.mean, m.deviation = d.Mean, d.Deviation
+		m.teach(d.Labels, d.Known)
 	}
 	return m, m.condition(ctx)
 }
@@ -69,6 +84,10 @@ func Restore(ctx context.Context, d Description) (*Model, error) {
 func (d *Description) check() error {
 	if d.Version < 1 || d.Version > version {
 		return fmt.Errorf("it has version %d, and this program reads versions 1 to %d", d.Version, version)
+	}
+	if known := d.Version == version; known != (len(d.Known) > 0) || known &&
+		!(d.Signal > 0 && d.Deviation > 0 && isFinite(d.Signal) && isFinite(d.Deviation) && isFinite(d.Mean)) {
+		return errors.New("its known noise and its signal do not fit its version")
 	}
 	n, k := len(d.Labels), len(d.Columns)
 	if n > MostLabels {

@@ -47,8 +47,9 @@ func TestRestoreRefuses(t *testing.T) {
 	rows, labels := drawn(6, 2)
 	m := fitted(t, Data{Inputs: rows, Labels: labels})
 	for word, change := range map[string]func(d *Description){
-		"version 3":                   func(d *Description) { d.Version = 3 },
+		"version 4":                   func(d *Description) { d.Version = 4 },
 		"version 0":                   func(d *Description) { d.Version = 0 },
+		"do not fit its version":      func(d *Description) { d.Version, d.Known = 3, make([]float64, 6) },
 		"are not 6 rows":              func(d *Description) { d.Rows = d.Rows[1:] },
 		"are not equally many":        func(d *Description) { d.Units = d.Units[1:] },
 		"column 2 of 2":               func(d *Description) { d.Columns = []int{0, 2} },

@@ -29,6 +29,12 @@ type Data struct {
 	// inverse proportion to its weight. They are positive; only their ratios matter. Nil
 	// means equal weights.
 	Weights []float64
+	// Noise are variances of the labels that are known, in their unit squared, and add to the noise that is fitted. They
+	// are not negative. Nil means none.
+	Noise []float64
+	// Sides say of which labels only a limit is known: -1 where the label is below the number, 1 where it is above. Nil
+	// means none. With more than 1,024 labels, limits count as labels.
+	Sides []int8
 	// Groups lists columns that share a length scale, such as the one-hot columns of a
 	// category. A column is in at most one group.
 	Groups [][]int
@@ -72,6 +78,9 @@ func Fit(ctx context.Context, data Data, config Config) (*Model, error) {
 		shape = kernel.RBF
 	}
 	m := newModel(data, unitsOf(data))
+	if data.censored() {
+		return m, m.fitCensored(ctx, shape, config)
+	}
 	var err error
 	var usual *ratios
 	if config.Usual != nil {
@@ -105,6 +114,10 @@ func (d *Data) check(ctx context.Context) error {
 		return fmt.Errorf("%d labels for %d rows", len(d.Labels), n)
 	case d.Weights != nil && len(d.Weights) != n:
 		return fmt.Errorf("%d weights for %d rows", len(d.Weights), n)
+	case d.Noise != nil && len(d.Noise) != n:
+		return fmt.Errorf("%d variances of noise for %d rows", len(d.Noise), n)
+	case d.Sides != nil && len(d.Sides) != n:
+		return fmt.Errorf("%d sides of limits for %d rows", len(d.Sides), n)
 	case d.Units != nil && len(d.Units) != d.Inputs.Cols:
 		return fmt.Errorf("%d units for %d inputs", len(d.Units), d.Inputs.Cols)
 	}
@@ -119,6 +132,11 @@ func (d *Data) check(ctx context.Context) error {
 	}
 	if i, w := firstNotPositive(d.Weights); i >= 0 {
 		return fmt.Errorf("the weight of row %d is %v, but must be positive and finite", i, w)
+	}
+	for i, v := range d.Noise {
+		if !(v >= 0) || !isFinite(v) {
+			return fmt.Errorf("the variance of the noise of row %d is %v, but must be finite and not negative", i, v)
+		}
 	}
 	if j, u := firstNotPositive(d.Units); j >= 0 {
 		return fmt.Errorf("the unit of input %d is %v, but must be positive and finite", j, u)

@@ -38,6 +38,7 @@ type likelihood struct {
 	totals          []float64             // by row, of G
 	noiseSums       []float64             // by row, what W adds to the derivatives by log g
 	linearSums      []float64             // and by log a
+	knownSums       []float64             // and by log v, if some of the noise is known
 	logDet          float64               // of C
 }
 
@@ -47,7 +48,7 @@ func newLikelihood(ctx context.Context, s sample) *likelihood {
 		scaled: matrix.New[float64](n, d), slopes: matrix.New[float64](n, n),
 		factor: matrix.New[float64](n, n), inverse: matrix.New[float64](n, n), products: matrix.New[float64](n, d),
 		half: make([]float64, n), alpha: make([]float64, n), totals: make([]float64, n),
-		noiseSums: make([]float64, n), linearSums: make([]float64, n)}
+		noiseSums: make([]float64, n), linearSums: make([]float64, n), knownSums: make([]float64, n)}
 	linalg.Syrk(linalg.TeamOf(ctx), l.inner, 1, s.rows, linalg.NoTrans, 0)
 	return l
 }
@@ -99,7 +100,7 @@ func (j *lowerJob) Do(i, _ int) {
 		set.DotRows(j.inner.Row(i)[:i+1], j.scaled.Row(i), j.scaled.Data, j.scaled.Stride)
 	}
 	j.h.fill(values, j.slopes.Row(i)[:i+1], j.inner.Row(i))
-	values[i] += j.h.noise * j.noises[i]
+	values[i] += j.noise(j.h, i)
 }
 
 // gradient returns the derivatives of −log p by log g and log a after at, and writes
@@ -139,6 +140,9 @@ func (j *weightJob) Do(i, _ int) {
 	set, w, slopes := simd.For[float64](), j.inverse.Row(i)[:i+1], j.slopes.Row(i)[:i+1]
 	set.Axpy(w, j.alpha, -j.alpha[i]/j.v)
 	j.noiseSums[i] = w[i] * j.noises[i]
+	if j.known != nil {
+		j.knownSums[i] = w[i] * j.known[i]
+	}
 	j.linearSums[i] = 2*set.Dot(w, j.inner.Row(i)) - w[i]*j.inner.At(i, i)
 	set.Mul(slopes, slopes, w)
 }

@@ -35,6 +35,7 @@ func newModel(data Data, u *units) *Model {
 	m.data.Inputs = data.Inputs.Clone()
 	m.data.Labels = append([]float64(nil), data.Labels...)
 	m.data.Weights = append([]float64(nil), data.Weights...)
+	m.data.Noise = append([]float64(nil), data.Noise...)
 	m.mean, m.deviation = meanAndDeviation(data.Labels)
 	if !varies(data.Labels) {
 		m.mean, m.deviation = data.Labels[0], 1
@@ -43,6 +44,9 @@ func newModel(data Data, u *units) *Model {
 		noises: noisesOf(data.Weights, len(data.Labels))}
 	for i, y := range data.Labels {
 		m.sample.labels[i] = (y - m.mean) / m.deviation
+	}
+	for _, v := range data.Noise {
+		m.sample.known = append(m.sample.known, v/square(m.deviation))
 	}
 	return m
 }
@@ -81,8 +85,8 @@ func (m *Model) condition(ctx context.Context) error {
 	job := newCrossJob(m.factor, &m.ratios, m.sample.rows, m.scaled)
 	job.rows, job.scaled, job.triangle = m.sample.rows, m.scaled, true
 	team.Run(n, job)
-	for i, noise := range m.sample.noises {
-		m.factor.Row(i)[i] += m.ratios.noise * noise
+	for i := range n {
+		m.factor.Row(i)[i] += m.sample.noise(&m.ratios, i)
 	}
 	if err := linalg.Cholesky(team, m.factor); err != nil {
 		return fmt.Errorf("the covariance of the labelled rows: %w", err)
@@ -98,7 +102,9 @@ func (m *Model) condition(ctx context.Context) error {
 	if !isFinite(q * square(m.deviation)) {
 		return errors.New("the labels or inputs are too large to compute with")
 	}
-	m.signal = signal(q, n)
+	if m.signal = m.ratios.signal; m.sample.known == nil {
+		m.signal = signal(q, n)
+	}
 	m.export(q)
 	return ctx.Err()
 }

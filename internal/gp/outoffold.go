@@ -94,7 +94,7 @@ func (m *Model) holdOut(team *linalg.Team, mean, variance []float64, inverse mat
 			own += square(factor.At(i, c))
 		}
 		mean[r] = m.data.Labels[r] - m.deviation*residual[c]
-		variance[r] = m.signal * square(m.deviation) * max(0, own-m.ratios.noise*m.sample.noises[r])
+		variance[r] = m.signal * square(m.deviation) * max(0, own-m.sample.noise(&m.ratios, r))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ type sample struct {
 	rows   matrix.Dense[float64]
 	labels []float64
 	noises []float64 // variances of the noise in units of g: 1 over the weights
+	known  []float64 // variances of the standardised labels that add to it; nil means none
 }
 
 // at returns the rows with these numbers.
@@ -19,13 +20,28 @@ func (s sample) at(index []int) sample {
 		noises: make([]float64, len(index))}
 	for i, r := range index {
 		part.labels[i], part.noises[i] = s.labels[r], s.noises[r]
+		if s.known != nil {
+			part.known = append(part.known, s.known[r])
+		}
 	}
 	return part
 }
 
 // first returns a view of the first n rows.
 func (s sample) first(n int) sample {
-	return sample{rows: s.rows.Slice(0, n), labels: s.labels[:n], noises: s.noises[:n]}
+	some := sample{rows: s.rows.Slice(0, n), labels: s.labels[:n], noises: s.noises[:n]}
+	if s.known != nil {
+		some.known = s.known[:n]
+	}
+	return some
+}
+
+// noise is the variance of the noise of a row, over that of the signal.
+func (s *sample) noise(h *ratios, row int) float64 {
+	if s.known == nil {
+		return h.noise * s.noises[row]
+	}
+	return h.noise*s.noises[row] + s.known[row]/h.signal
 }
 
 // units determine how a row of inputs becomes one of the sample: of the columns that vary,

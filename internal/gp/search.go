@@ -4,6 +4,9 @@ package gp
 // to minimise, over x = (log g, log a, log ℓ_1, …), is
 //
 //	½·((n + 1)·log v + log det C) + penalties
+//
+// Where some of the noise is known, C depends on v. Then log v is one more variable, the last, and (q + 1)/v - n - 1,
+// which is 0 for the best v, one more term.
 
 import (
 	"cmp"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/minimise"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
 )
 
@@ -41,6 +45,7 @@ type search struct {
 	shape   kernel.Shape
 	prior   Prior
 	owners  []int // of the columns
+	lengths int   // how many there are
 	beliefs []belief
 	columns []float64 // derivatives by column
 }
@@ -78,11 +83,14 @@ func fitRatios(ctx context.Context, shape kernel.Shape, prior Prior, s sample, u
 }
 
 func newSearch(ctx context.Context, shape kernel.Shape, prior Prior, s sample, u *units) *search {
-	r := &search{likelihood: newLikelihood(ctx, s), shape: shape, prior: prior, owners: u.owners,
+	r := &search{likelihood: newLikelihood(ctx, s), shape: shape, prior: prior, owners: u.owners, lengths: u.lengths,
 		columns: make([]float64, len(u.owners)),
 		beliefs: []belief{logNoise: noiseBelief, logLinear: linearBeliefs[prior]}}
 	for range u.lengths {
 		r.beliefs = append(r.beliefs, prior.lengthBelief(u.lengths))
+	}
+	if s.known != nil {
+		r.beliefs = append(r.beliefs, anything)
 	}
 	return r
 }
@@ -92,6 +100,9 @@ func (s *search) ratios(x []float64) ratios {
 		stretched: s.prior == Sparse, lengths: make([]float64, len(s.owners))}
 	for j, owner := range s.owners {
 		h.lengths[j] = math.Exp(x[logLengths+owner])
+	}
+	if s.known != nil {
+		h.signal = math.Exp(x[len(x)-1])
 	}
 	return h
 }
@@ -108,12 +119,19 @@ func (s *search) evaluate(gradient, x []float64) (float64, error) {
 		return 0, err
 	}
 	v := signal(q, n)
+	if s.known != nil {
+		v = h.signal
+	}
 	value := (float64(n+1)*math.Log(v) + s.logDet) / 2
 	clear(gradient)
 	gradient[logNoise], gradient[logLinear] = s.gradient(s.columns, &h, v)
 	gradient[logNoise] *= 1 - leastNoise/h.noise
 	for j, owner := range s.owners {
 		gradient[logLengths+owner] += s.columns[j]
+	}
+	if s.known != nil {
+		value += ((q+1)/v - float64(n+1)) / 2
+		gradient[len(x)-1] = (float64(n+1) - (q+1)/v - simd.For[float64]().Sum(s.knownSums)/v) / 2
 	}
 	for i, b := range s.beliefs {
 		penalty, slope := b.penalty(x[i])
@@ -129,8 +147,8 @@ func (s *search) starts() (all [][]float64) {
 		for _, length := range []float64{0.5, 1, 2, 4} {
 			x := make([]float64, len(s.beliefs))
 			x[logNoise], x[logLinear] = math.Log(noise), s.beliefs[logLinear].centre
-			for i := range x[logLengths:] {
-				x[logLengths+i] = math.Log(length * math.Sqrt(float64(len(x)-logLengths)))
+			for i := range s.lengths {
+				x[logLengths+i] = math.Log(length * math.Sqrt(float64(s.lengths)))
 			}
 			all = append(all, x)
 		}
@@ -161,7 +179,7 @@ func (s *search) sparseStarts(x []float64, order []int, factors ...float64) (all
 
 // byRank returns the numbers of the variables of length scales in ascending order of a rank.
 func (s *search) byRank(rank func(i int) float64) []int {
-	order := make([]int, len(s.beliefs)-logLengths)
+	order := make([]int, s.lengths)
 	for i := range order {
 		order[i] = logLengths + i
 	}
@@ -217,6 +235,9 @@ func (s *search) sparseBest(usual *ratios) (point, error) {
 	near[logNoise], near[logLinear] = math.Log(usual.noise), s.beliefs[logLinear].centre
 	for j, owner := range s.owners {
 		near[logLengths+owner] = math.Log(usual.lengths[j])
+	}
+	if s.known != nil {
+		near[len(near)-1] = math.Log(usual.signal)
 	}
 	equal, err := s.minimum(s.starts()[2], 0)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestMergeLimits(t *testing.T) {
 			"maxdist-tp:linear", "--dry-run"); !strings.Contains(out, "inputs      1: a\n") {
 			t.Errorf("%s: %s", name, out)
 		} else if name != "m.xlsx" &&
-			!strings.Contains(log, `column "y": 3 labels are limits, which the model takes as the label itself`) {
+			!strings.Contains(log, `column "y": 3 labels are limits, which only a Gaussian process takes as such`) {
 			t.Errorf("%s: %s", name, log)
 		}
 	}
