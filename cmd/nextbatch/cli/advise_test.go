@@ -111,7 +111,7 @@ func TestAdviseLearner(t *testing.T) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
 	few, _ := must(t, exitOK, "advise", sample(t), "--target", "y", "--id", "id", "--learner", "gp", "-q")
-	if !strings.Contains(few, "(RMSE out of fold: gp ") || !strings.Contains(few, nextbatch.ProcessSpec) {
+	if !strings.Contains(few, "(RMSE out of fold: gp") || !strings.Contains(few, nextbatch.ProcessSpec) {
 		t.Error(few)
 	}
 }
