@@ -243,3 +243,14 @@ func TestSumOfADeadTerm(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSumOfATermThatIsZeroOnPendingRows: a row in the middle of all candidates is out being labelled, and the linear
+// kernel is zero on it.
+func TestSumOfATermThatIsZeroOnPendingRows(t *testing.T) {
+	pool := matrix.FromRows([][]float32{{0, 0}, {2, 1}, {-2, -1}, {1, -2}, {-1, 2}})
+	p := nextbatch.Problem{Pool: pool, Batch: 3, Pending: []int{0}}
+	batch, err := nextbatch.Select(t.Context(), spec.MustParse(start), p)
+	if err != nil || len(batch.Picks) != 3 || slices.Contains(batch.Rows(), 0) {
+		t.Errorf("%v, %v", batch, err)
+	}
+}

@@ -281,10 +281,13 @@ func TestGroupsOfARequest(t *testing.T) {
 	}
 }
 
+// start is the method without any label.
+const start = "bait-f-p:laplace(0.2)>rff(512)+0.3*linear@sigma2(0.1)"
+
 // TestStart: without labels the batch is spread over the inputs.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	for labels, want := range []string{"lcmd-p:linear", "lcmd-tp:linear", spec.Default} {
+	for labels, want := range []string{start, "lcmd-tp:linear", spec.Default} {
 		r := asked(t)
 		numbers, err := source.ReadCSV(t.Context(), strings.NewReader(startTable(labels)),
 			source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
@@ -297,7 +300,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("%d labels: %v, %v", labels, plan, err)
 			continue
 		}
-		said := strings.Contains(strings.Join(plan.Warnings, "\n"), "spread over the inputs, by lcmd")
+		said := strings.Contains(strings.Join(plan.Warnings, "\n"), "spread over the inputs, by "+want)
 		if _, err := plan.Select(t.Context()); err != nil || said != (labels < 2) {
 			t.Errorf("%d labels: %q, %v", labels, plan.Warnings, err)
 		}
@@ -312,13 +315,32 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Pool = without
-	if plan, err := r.Plan(t.Context()); err != nil || plan.Spec != "lcmd-p:linear" ||
+	if plan, err := r.Plan(t.Context()); err != nil || plan.Spec != start ||
 		plan.Labelled != 0 || plan.Pool != 60 {
 		t.Errorf("a pool alone: %v, %v", plan, err)
 	}
 	r.Spec = spec.MustParse(spec.Default)
 	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "needs labelled rows") {
 		t.Errorf("a pool alone, with a method that needs labels: %v", err)
+	}
+}
+
+// TestStartInALargePool: where the method of a start would take long, another does.
+func TestStartInALargePool(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int]string{100_000: start, 100_001: "lcmd-p:linear"} {
+		x := dataset.NewNumeric("x")
+		for i := range rows {
+			x.Append(float64(i % 7))
+		}
+		pool, err := dataset.NewTable(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := nextbatch.Request{Input: tables.Input{Pool: pool, TargetColumns: []string{"y"}}}
+		if got := r.WithDefaults().Spec.String(); got != want {
+			t.Errorf("%d candidates: %s, want %s", rows, got, want)
+		}
 	}
 }
 

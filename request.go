@@ -410,13 +410,14 @@ func (r *Request) fits() bool {
 	return r.networks() > 0 || blends && (r.Spec.TrainedNetworks() > 0 || r.Spec.UsesLearner())
 }
 
-// How to start: as long as too few rows have a label there is no model, and the
-// first batch is spread over the inputs. LCMD does so without preferring outliers, since
-// it picks in the largest cluster.
-
+// How to start: as long as too few rows have a label there is no model, and the first batch is spread over the inputs.
+// Without any label, it would tell a Gaussian process most about the pool: one that nothing is known about, rough and
+// partly linear (docs/methods.md). In a large pool, and with a few labels, LCMD picks in the largest cluster.
 const (
-	startSpec    = "lcmd-p:linear"  // without labels
-	oneLabelSpec = "lcmd-tp:linear" // with one
+	startSpec     = "bait-f-p:laplace(0.2)>rff(512)+0.3*linear@sigma2(0.1)"
+	mostAtStart   = 100_000 // candidates for which that takes seconds
+	largeSpec     = "lcmd-p:linear"
+	fewLabelsSpec = "lcmd-tp:linear"
 )
 
 // FeaturesSpec returns the default method for the user's own features: with those of labelled
@@ -440,10 +441,13 @@ func (r *Request) tooFew() bool {
 }
 
 func (r *Request) firstSpec() string {
-	if r.labels(1) == 0 {
-		return startSpec
+	switch {
+	case r.labels(1) > 0:
+		return fewLabelsSpec
+	case r.pool().Rows() > mostAtStart:
+		return largeSpec
 	}
-	return oneLabelSpec
+	return startSpec
 }
 
 // labels counts the labelled rows in the tables, up to the given number.
