@@ -13,7 +13,6 @@ import (
 	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
-	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -143,17 +142,6 @@ func (r *Request) trainName(row int) string { return r.ids(r.train()).Name(row) 
 
 // ids names the rows of a table.
 func (r *Request) ids(t *dataset.Table) tables.IDs { return tables.IDs{Table: t, Column: r.IDColumn} }
-
-// unusable returns the error of rows that cannot be used, of their temporary files, or of the context.
-func (r *Request) unusable(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case rowfile.IsOfFolder(err):
-		return fmt.Errorf("%w; %s names another folder", err, r.named("Folder"))
-	}
-	return &DataError{Cause: err}
-}
 
 // The memory of a request is forecast from the numbers of its rows; package forecast has the formulas.
 

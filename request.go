@@ -385,6 +385,17 @@ func (r *Request) tables(ctx context.Context) (t tables.Tables, err error) {
 	return t, nil
 }
 
+// unusable returns the error of rows that cannot be used, of their temporary files, or of the context.
+func (r *Request) unusable(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case rowfile.IsOfFolder(err):
+		return fmt.Errorf("%w; %s names another folder", err, r.named("Folder"))
+	}
+	return &DataError{Cause: err}
+}
+
 // fileBytes is the size of the user's own features in a file.
 func (r *Request) fileBytes() int64 {
 	if pool := r.Exact.Pool; pool.Rows > 0 {
