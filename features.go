@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/internal/compose"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -87,7 +88,7 @@ func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem
 // where there is a choice.
 func forFeatures(s spec.Spec) spec.Spec {
 	s.Method, s.Mode = "lcmd", spec.P
-	if s.DoubleKernel() {
+	if needs.DoubleKernel(s) {
 		s.Method = "bait-f"
 	}
 	return s
@@ -137,37 +138,12 @@ func gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b m
 	return n, err
 }
 
-// Plane projects the rows onto the first two principal directions of the spec's
-// kernel, which are computed from the sample; the method does not matter. If it uses
-// no kernel, the inputs themselves are projected. The rows must be scaled as those of
-// the problem. The context is checked once per block of rows.
-func Plane(ctx context.Context, spec spec.Spec, p Problem, sample, rows matrix.Dense[float32]) (kernel.Plane, error) {
+// KernelOf returns the kernel of a spec for so many rows, which must be scaled as those of the problem; the method does
+// not matter. If it uses no kernel, that of the inputs themselves is returned.
+func KernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (k compose.Both, err error) {
 	if !spec.UsesKernel() {
-		return kernel.PrincipalPlane(ctx, kernel.NewLinear[float32](rows.Cols), sample, rows)
+		return compose.Both{Single: kernel.NewLinear[float32](p.Pool.Cols)}, nil
 	}
-	_, k32, k64, err := kernelOf(ctx, spec, p, sample.Rows+rows.Rows)
-	if err != nil {
-		return kernel.Plane{}, err
-	}
-	if k64 != nil {
-		return kernel.PrincipalPlane(ctx, k64, matrix.Converted[float64](sample), matrix.Converted[float64](rows))
-	}
-	return kernel.PrincipalPlane(ctx, k32, sample, rows)
-}
-
-// Distances returns the distance of each row from the nearest of some known rows in the
-// spec's kernel, √(k(x, x) + k(y, y) − 2·k(x, y)); if it uses no kernel, in the inputs. The
-// rows must be scaled as those of the problem. The context is checked once per block of rows.
-func Distances(ctx context.Context, spec spec.Spec, p Problem, rows, known matrix.Dense[float32]) ([]float64, error) {
-	if !spec.UsesKernel() {
-		return compose.Distances(ctx, kernel.NewLinear[float32](rows.Cols), rows, known)
-	}
-	_, k32, k64, err := kernelOf(ctx, spec, p, rows.Rows+known.Rows)
-	if err != nil {
-		return nil, err
-	}
-	if k64 != nil {
-		return compose.Distances(ctx, k64, matrix.Converted[float64](rows), matrix.Converted[float64](known))
-	}
-	return compose.Distances(ctx, k32, rows, known)
+	_, k.Single, k.Double, err = kernelOf(ctx, spec, p, rows)
+	return k, err
 }

@@ -5,12 +5,12 @@ package nextbatch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/earlierdata"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -108,7 +108,7 @@ func (r *Request) checkLabels(rows *tables.Rows) error {
 		return tables.Unusable("%s a label and all inputs, but %s needs at least %d; to start without one, leave out %s",
 			words.Count(rows.Train.Rows, "row has", "rows have"), r.modelText(), fewest, r.named("Spec"))
 	}
-	err := r.Learner.CheckLabels(slices.Max(dataset.CountLabels(rows.Labels)))
+	err := r.Learner.CheckLabels(slices.Max(encode.CountLabels(rows.Labels)))
 	if err != nil && len(r.Given) == 0 {
 		return &DataError{Cause: err}
 	}
@@ -234,26 +234,8 @@ func ensemble(m *learner.Model) network.Ensemble {
 }
 
 // smaller lists changes to the request that would need less memory.
-func (r *Request) smaller() (list []string) {
-	var sketch spec.Transform // the smallest of the spec
-	for _, t := range r.Spec.AllTransforms() {
-		if info := t.Info(); info.Projects && !info.DoubleOnly && (sketch.Number == 0 || t.Number < sketch.Number) {
-			sketch = t
-		}
-	}
-	switch {
-	case !r.Spec.UsesKernel():
-	case sketch.Number == 0 && r.OwnFeatures:
-		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
-	case sketch.Number == 0:
-		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
-	case sketch.Number > 32: // with fewer features, a kernel hardly distinguishes rows
-		half := int(sketch.Number) / 2
-		if sketch.Info().Parameter.Even {
-			half -= half % 2
-		}
-		list = append(list, fmt.Sprintf("a smaller %s, such as %s(%d)", sketch.Name, sketch.Name, half))
-	}
+func (r *Request) smaller() []string {
+	list := forecast.SmallerKernel(r.Spec, r.OwnFeatures)
 	return append(list, r.smallerModel(r.networks(), r.fits())...)
 }
 

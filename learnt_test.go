@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/gp"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -70,7 +71,7 @@ func TestMaternIsTheFittedProcess(t *testing.T) {
 	want := matrix.New[float32](9, 9)
 	for i, process := range p.Learnt.Processes {
 		process.Variance *= p.Weights[i] * spec.DefaultSigma2 / process.Noise
-		k, err := kernel.NewStationary[float32](process.Stationary)
+		k, err := kernels.NewStationary[float32](process.Stationary)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/bound"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
@@ -56,24 +58,15 @@ type Plan struct {
 	request  Request
 	problem  Problem        // without models, and not scaled, before Train
 	poolRows []int          // row i of the pool is this row of the input
-	bound    *limits.Bound  // the limits, on the rows of the pool
+	bound    *bound.Bound   // the limits, on the rows of the pool
 	fit      *fitted.Fitted // nil if the spec needs no model, and before Train
 	trained  bool
-	timings  Timings
+	timings  Seconds
 }
 
-// Seconds is the forecast of the time that a plan takes.
+// Seconds are what a plan takes: the forecast, or what was measured, whose Read and Total the caller fills in, who has
+// read the tables.
 type Seconds struct {
-	Read   fitted.Float `json:"read"` // filled in by the caller, who has read the tables
-	Train  fitted.Float `json:"train"`
-	Kernel fitted.Float `json:"kernel"`
-	Select fitted.Float `json:"select"`
-	Total  fitted.Float `json:"total"`
-}
-
-// Timings are seconds. Read and Total are filled in by the caller, who has read the
-// tables.
-type Timings struct {
 	Read   fitted.Float `json:"read"`
 	Train  fitted.Float `json:"train"`
 	Kernel fitted.Float `json:"kernel"`
@@ -94,7 +87,7 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 		return nil, err
 	}
 	p := &Plan{
-		Spec: r.Spec.String(), Batch: r.Expect(r.given()), Networks: r.networks(),
+		Spec: r.Spec.String(), Batch: bound.Expect(&r.Ask, r.given()), Networks: r.networks(),
 		Numeric: []string{}, OneHot: map[string]int{}, Dates: []string{}, Imputed: []string{}, Dropped: []string{},
 		Limits: []string{}, Warnings: []string{}, Notes: []string{},
 		request: r,
@@ -123,7 +116,7 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 	}
 	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.poolSize(), p.problem.Pool.Cols
 	if r.Ranks != nil {
-		if err := selection.CheckShares(p.Pool, r.Ranks.Size()); err != nil {
+		if err := place.CheckShares(p.Pool, r.Ranks.Size()); err != nil {
 			return p, &DataError{Cause: err}
 		}
 	}
@@ -132,11 +125,11 @@ func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 
 // bind turns the limits of the request into constraints of the problem.
 func (p *Plan) bind() (err error) {
-	rows := limits.Rows{Tables: p.request.given(), PoolRows: p.poolRows}
+	rows := bound.Rows{Tables: p.request.given(), PoolRows: p.poolRows}
 	if p.Rows != nil {
 		rows.TrainRows = p.Rows.TrainRows
 	}
-	p.bound, err = p.request.Bind(rows, p.request.Seed)
+	p.bound, err = bound.Bind(p.request.Ask, rows, p.request.Seed)
 	p.Warnings = append(p.Warnings, p.bound.Warnings...)
 	if err != nil {
 		return err
@@ -169,7 +162,7 @@ func (p *Plan) readTables(ctx context.Context) (err error) {
 }
 
 // listColumns lists how each column is used.
-func (p *Plan) listColumns(e dataset.Encoder) {
+func (p *Plan) listColumns(e encode.Encoder) {
 	p.Numeric = append(p.Numeric, e.Numeric...)
 	p.Imputed = append(p.Imputed, e.Indicators...)
 	for _, c := range e.Categories {
@@ -193,7 +186,7 @@ func (p *Plan) readFeatures(context.Context) error {
 		p.problem = p.problem.WithFeatures(exact.Train, matrix.Dense[float64]{}, exact.Aims)
 		p.problem.Exact.Pool = exact.Pool
 		p.problem.Pool = matrix.Dense[float32]{Rows: exact.Pool.Rows, Cols: exact.Pool.Cols, Stride: exact.Pool.Cols}
-	case exact.Pool.Rows > 0 || r.InFile && r.Spec.ComputesInDouble():
+	case exact.Pool.Rows > 0 || r.InFile && needs.ComputesInDouble(r.Spec):
 		p.problem = p.problem.WithFeatures(exact.Train, exact.Pool, exact.Aims)
 		if exact.Pool.Rows == 0 {
 			p.problem.Pool = r.Features.Pool
@@ -433,7 +426,7 @@ func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return batch, err
-	case errors.As(err, new(*selection.DeviceError)):
+	case errors.As(err, new(*place.DeviceError)):
 		return nil, err
 	case errors.As(err, &conflict):
 		return nil, p.bound.Explain(conflict)

@@ -22,6 +22,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -85,7 +86,7 @@ func TestOwnFeaturesInAFile(t *testing.T) {
 		s := spec.MustParse(text)
 		memory := nextbatch.Problem{Batch: 12, Seed: 3, Pending: []int{5, 77}}
 		file := memory
-		if s.ComputesInDouble() {
+		if needs.ComputesInDouble(s) {
 			exact := matrix.Converted[float64](train)
 			memory = memory.WithFeatures(exact, matrix.Converted[float64](pool), matrix.Dense[float64]{})
 			file = file.WithFeatures(exact, matrix.Dense[float64]{}, matrix.Dense[float64]{})
@@ -96,7 +97,7 @@ func TestOwnFeaturesInAFile(t *testing.T) {
 		file.Folder = folder
 		want := mustSelect(t, s, memory)
 		sameBatch(t, text, mustSelect(t, s, file), want)
-		if !s.ComputesInDouble() {
+		if !needs.ComputesInDouble(s) {
 			continue
 		}
 		memory = memory.WithFeatures(matrix.Converted[float64](train), fine, matrix.Dense[float64]{})

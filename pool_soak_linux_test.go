@@ -16,9 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -67,11 +68,11 @@ func TestSoakLargePool(t *testing.T) {
 	for text := range strings.SplitSeq(*soakSpecs, "; ") {
 		inMemory, batch := selectInMemory(t, path, dir, text, train)
 		forgetCache(t, path)
-		shards, err := source.OpenShards(path)
+		shards, err := formats.OpenShards(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool, err := source.MapShards[float32](t.Context(), shards, dir)
+		pool, err := formats.MapShards[float32](t.Context(), shards, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestSoakLargePool(t *testing.T) {
 func soakRequest(text string, train matrix.Dense[float32]) nextbatch.Request {
 	request := nextbatch.Request{Own: nextbatch.Own{OwnFeatures: true}, Ask: limits.Ask{Batch: 256},
 		Spec: spec.MustParse(text)}
-	if request.Spec.ComputesInDouble() {
+	if needs.ComputesInDouble(request.Spec) {
 		request.Exact.Train = matrix.Converted[float64](train)
 	} else {
 		request.Features.Train = train
@@ -132,16 +133,16 @@ func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[flo
 	if *soakMemory == 0 {
 		return 0, nil
 	}
-	shards, err := source.OpenShards(path)
+	shards, err := formats.OpenShards(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := source.MapShards[float32](t.Context(), shards, dir)
+	pool, err := formats.MapShards[float32](t.Context(), shards, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request, first := soakRequest(text, train), pool.Rows.Slice(0, *soakMemory)
-	if request.Spec.ComputesInDouble() {
+	if needs.ComputesInDouble(request.Spec) {
 		request.Exact.Pool = matrix.Converted[float64](first)
 	}
 	request.Features.Pool = first.Clone()
@@ -176,7 +177,7 @@ func cpuTime(t *testing.T) time.Duration {
 // writeLargePool writes rows block by block.
 func writeLargePool(t *testing.T, path string, rows, cols int) {
 	t.Helper()
-	err := source.WriteMatrixRows(path, rows, func(file *source.NPYRows) error {
+	err := formats.WriteMatrixRows(path, rows, func(file *formats.NPYRows) error {
 		const together = 1 << 14
 		stream := rng.New(2, "soak")
 		block := matrix.New[float32](together, cols)

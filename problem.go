@@ -10,6 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/internal/compose"
 	"github.com/nextbatch/nextbatch/internal/explain"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -31,7 +33,7 @@ type Problem struct {
 	Train, Pool matrix.Dense[float32]
 	// Exact holds the rows of Train, Pool and Aims.Rows in float64, if they are the
 	// user's own features and the caller has all their digits; the shapes are the same.
-	// Specs that compute in float64 (spec.Spec.ComputesInDouble) use these rows. If
+	// Specs that compute in float64 use these rows. If
 	// Exact is empty, they use Train, Pool and Aims.Rows. With Folder, Exact.Pool may be
 	// empty alone, where float32 holds all digits of the pool.
 	Exact Sets[float64]
@@ -70,9 +72,9 @@ type Problem struct {
 
 	// Ranks, unless nil, are the processes that share the work. All of them call Select
 	// with the same problem and get the same batch; each computes the kernel of its own
-	// share of the pool (selection.Share). Pool is the whole pool on every rank or, if
+	// share of the pool (place.Share). Pool is the whole pool on every rank or, if
 	// Shared is its number of rows, the share of this one.
-	Ranks  selection.Ranks
+	Ranks  place.Ranks
 	Shared int
 	// RowName, unless nil, describes in messages where a row of the pool comes from, such
 	// as "row 17 of part-3.npy".
@@ -138,31 +140,9 @@ type Model interface {
 func Models(e network.Ensemble, weights ...float64) []Model {
 	models := make([]Model, len(e))
 	for i, net := range e {
-		models[i] = perceptron{net, weights}
+		models[i] = compose.Perceptron{Net: net, Weights: weights}
 	}
 	return models
-}
-
-// perceptron is a network of package network.
-type perceptron struct {
-	net     *network.MLP
-	weights []float64 // of its outputs; nil means 1 for each
-}
-
-func (p perceptron) Inputs() int { return p.net.Inputs() }
-
-func (p perceptron) Taps() kernel.Taps[float32] {
-	return network.NewTaps(p.net, kernel.BlockRows, p.weights)
-}
-
-// Infinite has no σ_b: biases start at zero.
-func (p perceptron) Infinite() kernel.InfiniteNetwork {
-	a := p.net.Architecture()
-	w := kernel.InfiniteNetwork{Inputs: p.net.Inputs(), Layers: p.net.Layers(), SigmaW: a.SigmaW}
-	if a.Activation != network.ReLU {
-		w.Activation = a.Activation.At
-	}
-	return w
 }
 
 // Progress reports how far Select, Features or Gram has got.
@@ -269,6 +249,7 @@ func exactRows(p *Problem) compose.Rows[float64] {
 
 // check reports everything that is wrong with a problem for a spec.
 func (p Problem) check(s spec.Spec) error {
+	parts := partsOf(&p, s)
 	var found []error
 	complain := func(wrong bool, format string, args ...any) {
 		if wrong {
@@ -293,7 +274,7 @@ func (p Problem) check(s spec.Spec) error {
 	complain(p.Folder != "" && p.Ranks != nil, "ranks hold their shares of the pool in memory, not in files")
 	complain(p.Shared > 0 && len(p.Pending) > 0 && slices.ContainsFunc(s.Transforms, conditions),
 		"%v takes the features of pending rows, but ranks hold shares of the pool", s)
-	needed := s.Networks()
+	needed := needs.Networks(s)
 	complain(len(p.Models) < needed, "%v needs %d trained networks, but there are %d", s, needed, len(p.Models))
 	for i, m := range p.Models {
 		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i,
@@ -304,57 +285,8 @@ func (p Problem) check(s spec.Spec) error {
 	complain(len(s.Terms) > 0 && p.Shared > 0 && (p.Train.Rows == 0 || len(p.Pending) > 0),
 		"%v scales its terms by their variances over labelled and pending rows or, without any, over the pool, but ranks "+
 			"hold shares of the pool", s)
-	for _, k := range s.BaseKernels() {
-		p.checkKernel(k, complain)
-	}
-	complain(p.Weights != nil && len(p.Weights) != p.targets(), "there are %d weights, but %d targets",
-		len(p.Weights), p.targets())
-	for _, t := range s.AllTransforms() {
-		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
-		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t,
-			p.Train.Rows, p.Labels.Rows)
-		complain(t.Info().Labels && p.Labels.Cols > 1,
-			"%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no "+
-				"labels", t, p.Labels.Cols)
-	}
-	return errors.Join(found...)
+	return errors.Join(append(found, parts.Check())...)
 }
-
-// checkKernel reports what a base kernel lacks.
-func (p Problem) checkKernel(k spec.Kernel, complain func(wrong bool, format string, args ...any)) {
-	info, processes := k.Info(), p.Learnt.Processes
-	if info.Process && len(processes) > 0 {
-		complain(p.Labels.Cols > 0 && len(processes) != p.Labels.Cols,
-			"there are fitted Gaussian processes for %d targets, but labels for %d", len(processes), p.Labels.Cols)
-		for i, process := range processes {
-			complain(len(process.Lengths) != p.Pool.Cols,
-				"the Gaussian process of target %d (from 0) takes %d columns, the pool has %d", i,
-				len(process.Lengths), p.Pool.Cols)
-		}
-	} else {
-		complain(info.Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", k)
-		complain(info.Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", k,
-			p.Train.Rows, p.Labels.Rows)
-	}
-	learnt := func(needed bool, by interface{ Inputs() int }, what, lacks string) {
-		switch {
-		case needed && by == nil:
-			complain(true, "%v needs %s", k, lacks)
-		case needed:
-			complain(by.Inputs() != p.Pool.Cols, "%s take %d columns, the pool has %d", what, by.Inputs(), p.Pool.Cols)
-		}
-	}
-	learnt(info.Leaves, p.Learnt.Leaves, "the trees",
-		"fitted trees, but there are none: choose a learner that fits some, trees or auto (in Go, set Learnt.Leaves)")
-	learnt(info.Members, p.Learnt.Members, "the members of the ensemble",
-		"the members of an ensemble, but there are none: choose a learner that has some, such as auto (in Go, set "+
-			"Learnt.Members)")
-}
-
-// targets is the number of targets that kernels are fitted to.
-func (p Problem) targets() int { return max(p.Labels.Cols, len(p.Learnt.Processes)) }
-
-func (p Problem) hasLabels() bool { return p.Labels.Rows == p.Train.Rows && p.Labels.Cols > 0 }
 
 func hasAims(t selection.Aims[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
 
@@ -394,7 +326,7 @@ func (p *Problem) inPool(err error) error {
 		return err
 	}
 	if p.Ranks != nil {
-		from, _ := selection.Share(p.poolSize(), p.Ranks.Rank(), p.Ranks.Size())
+		from, _ := place.Share(p.poolSize(), p.Ranks.Rank(), p.Ranks.Size())
 		row.Row += from
 	}
 	if p.order != nil {

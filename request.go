@@ -9,14 +9,17 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/bound"
+	"github.com/nextbatch/nextbatch/internal/choice"
 	"github.com/nextbatch/nextbatch/internal/earlierdata"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
-	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -55,7 +58,7 @@ type Request struct {
 	// Nil means its Go name.
 	FieldName func(field string, value ...string) string
 	Resources
-	Ranks selection.Ranks // the processes that share the work (Problem.Ranks)
+	Ranks place.Ranks // the processes that share the work (Problem.Ranks)
 
 	Progress func(Progress) // called while rows are embedded and picked, unless nil
 }
@@ -155,7 +158,7 @@ func (r *Request) defaultSpec() string {
 	case r.Model != nil && r.Model.Kind() == learner.Auto:
 		return spec.Default
 	case r.Model != nil:
-		return DefaultSpec(r.Model.Kind(), dataset.FewestToLearn)
+		return DefaultSpec(r.Model.Kind(), encode.FewestToLearn)
 	}
 	return DefaultSpec(r.Learner, r.fewestLabels(learner.FewForNetworks))
 }
@@ -193,7 +196,7 @@ func (r Request) Check() error {
 			r.named("Model"), r.named("IDColumn"), r.named("TargetColumns"), r.named("CostColumn"), r.named("GroupColumn"),
 			r.named("Same"), r.named("ReplicateShare"))
 	}
-	if err := r.Ask.Check(r.named, r.TargetColumns); err != nil {
+	if err := bound.Check(&r.Ask, r.named, r.TargetColumns); err != nil {
 		return err
 	}
 	if err := r.checkTargets(); err != nil {
@@ -248,7 +251,7 @@ func (r *Request) checkModel() error {
 			"%s are candidates of a blend: choose the learner %s, and neither a model nor features of your own",
 			r.named("Given"), learner.Auto)
 	}
-	if err := network.CheckMembers(r.named("Members"), r.Members); err != nil {
+	if err := choice.CheckMembers(r.named("Members"), r.Members); err != nil {
 		return &RequestError{Reason: err.Error()}
 	}
 	if err := r.Network.Check(); err != nil {
@@ -289,7 +292,7 @@ func (r *Request) checkInput() error {
 		return tables.Refuse(
 			"%s says of %d rows whether they are random, and is for the rows of the one table of the request",
 			r.named("Random"), len(r.Random))
-	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.Spec.NeedsLabelled():
+	case r.train() == nil && r.Model == nil && r.Foreign == nil && needs.Labelled(r.Spec):
 		return tables.Refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec,
 			r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
@@ -418,7 +421,7 @@ func (r *Request) networksFor(need int) int {
 // fits reports whether the request has to fit a model: its networks, or a blend that the kernel uses.
 func (r *Request) fits() bool {
 	blends := r.Learner.Blends() && r.Model == nil && r.Foreign == nil && !r.OwnFeatures
-	return r.networks() > 0 || blends && (r.Spec.TrainedNetworks() > 0 || r.Spec.UsesLearner())
+	return r.networks() > 0 || blends && (r.Spec.TrainedNetworks() > 0 || needs.UsesLearner(r.Spec))
 }
 
 // How to start: as long as too few rows have a label there is no model, and the first batch is spread over the inputs.

@@ -10,7 +10,6 @@ import (
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/explain"
 	"github.com/nextbatch/nextbatch/internal/kept"
-	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -69,7 +68,7 @@ type Result struct {
 	Warnings  []string        `json:"warnings"` // of the plan, of the training and of the selection
 	// labels that the model learnt from and that should get a second look, filled in by the caller (Plan.Doubtful)
 	Doubtful []fitted.DoubtfulLabel `json:"doubtful,omitempty"`
-	Timings  Timings                `json:"timings"` // seconds
+	Timings  Seconds                `json:"timings"`
 	Metrics  Metrics                `json:"metrics"`
 	Version  string                 `json:"version"` // of the program, filled in by the caller
 
@@ -289,37 +288,18 @@ func (a *answer) explain(ctx context.Context) error {
 			a.r.Distances = append(a.r.Distances, fitted.Float(pick.Distance/a.r.Batch.Typical))
 		}
 		if a.p.Rows != nil {
-			a.r.Reasons[i] += a.compare(a.p.poolRows[pick.Row], pick.Labelled)
+			of := a.inputs.Explain(a.p.poolRows[pick.Row], pick.Labelled,
+				func(at int) string { return a.p.Name(selection.TrainSet, at) })
+			a.r.Apart, a.r.Reasons[i] = append(a.r.Apart, apartOf(of.Apart)), a.r.Reasons[i]+of.Reason
+			if pick.Labelled >= 0 && a.inputs.OfCategories() {
+				a.r.Closest, a.r.Untried = append(a.r.Closest, of.Closest), append(a.r.Untried, of.Untried)
+			}
 		}
 	}
 	if a.p.Model() == nil || a.p.Rows == nil || len(a.r.Batch.Picks) == 0 {
 		return nil
 	}
 	return a.predict(ctx)
-}
-
-// compare compares a pick with a labelled row, the one that is nearest in the kernel or, on a table of categories, the
-// closest, and with the middle of the candidates where there is none. It returns the part of the reason about the
-// inputs.
-func (a *answer) compare(row, nearest int) string {
-	if nearest < 0 {
-		apart := a.inputs.Apart(row, -1)
-		a.r.Apart = append(a.r.Apart, apartOf(apart))
-		return explain.Differences(apart, "")
-	}
-	compared, reason := nearest, explain.Differences
-	if a.inputs.OfCategories() {
-		of := a.inputs.Compare(row, nearest)
-		compared, reason = of.Closest, of.Reason
-		closest := ""
-		if of.Shared > 0 {
-			closest = a.p.Name(selection.TrainSet, compared)
-		}
-		a.r.Closest, a.r.Untried = append(a.r.Closest, closest), append(a.r.Untried, of.Untried)
-	}
-	apart := a.inputs.Apart(row, a.p.Rows.TrainRows[compared])
-	a.r.Apart = append(a.r.Apart, apartOf(apart))
-	return reason(apart, a.p.Name(selection.TrainSet, compared))
 }
 
 func apartOf(inputs []explain.Apart) []Apart {
@@ -374,12 +354,8 @@ func predictedText(targets []TargetResult, i int, decimal byte) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {
 		one := t.Predictions[i]
-		texts[k] = words.Marked(words.Number(float64(one.Value)), decimal)
-		if one.Low != nil {
-			value, low, high := words.Interval(float64(one.Value), float64(*one.Low), float64(*one.High))
-			texts[k] = fmt.Sprintf("%s, between %s and %s with probability %.0f %% (%s)", words.Marked(value, decimal),
-				words.Marked(low, decimal), words.Marked(high, decimal), 100*conformal.DefaultCoverage, t.Intervals.Basis())
-		}
+		texts[k] = explain.Predicted(float64(one.Value), (*float64)(one.Low), (*float64)(one.High), t.Intervals.Basis(),
+			decimal)
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]
 		}

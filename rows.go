@@ -6,8 +6,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/tables"
@@ -24,7 +24,7 @@ func NewProblem(ctx context.Context, r *tables.Rows, f *fitted.Fitted, a network
 		p.Learnt = f.Model.Learnt()
 		return p, err
 	}
-	scale, err := standardisation(r)
+	scale, err := encode.Standardisation(r.Train, r.Pool)
 	if err != nil {
 		return Problem{}, err
 	}
@@ -59,19 +59,6 @@ func scaledProblem(ctx context.Context, r *tables.Rows, scale func(matrix.Dense[
 	return p, err
 }
 
-// standardisation scales by the mean and deviation of labelled rows and pool.
-func standardisation(r *tables.Rows) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
-	scaler, err := dataset.FitScalerAll(dataset.Population, r.Train, r.Pool)
-	if err != nil {
-		return nil, err
-	}
-	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
-		scaled := matrix.New[float32](x.Rows, x.Cols)
-		dataset.Scale(scaled, x, scaler)
-		return scaled, nil
-	}, nil
-}
-
 // Foreign is a network that was trained elsewhere, such as one of an ONNX file.
 // It is used as it is: nothing is trained, and labels matter only to methods that use
 // them.
@@ -81,7 +68,7 @@ type Foreign struct {
 	// Columns is how a table becomes rows. Nil means that all columns of the table that
 	// are not ids, costs, groups or labels are inputs, in the order of the table; they
 	// must be numbers.
-	Columns *dataset.Encoder
+	Columns *encode.Encoder
 
 	// Standardise subtracts the mean of each column and divides by its deviation, as
 	// they are among the labelled rows, or among the candidates where there are none.
@@ -131,26 +118,5 @@ func (f *Foreign) scaling(r *tables.Rows) (func(matrix.Dense[float32]) (matrix.D
 	if of.Rows == 0 {
 		of = r.Pool
 	}
-	scaler, err := dataset.FitScalerAll(dataset.Population, of)
-	if err != nil {
-		return nil, err
-	}
-	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
-		return standardised(x, scaler), nil
-	}, nil
-}
-
-func standardised(x matrix.Dense[float32], s dataset.Scaler) matrix.Dense[float32] {
-	dst := matrix.New[float32](x.Rows, x.Cols)
-	for i := range x.Rows {
-		to := dst.Row(i)
-		for j, v := range x.Row(i) {
-			unit := s.Deviation[j]
-			if unit == 0 {
-				unit = 1
-			}
-			to[j] = float32((float64(v) - s.Mean[j]) / unit)
-		}
-	}
-	return dst
+	return encode.Unclipped(of)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/compose"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -37,7 +39,7 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 
 func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	begin := time.Now()
-	if by.Ties() {
+	if needs.Ties(by) {
 		p.order = rng.New(p.Seed, "order of equal rows").Perm(p.poolSize())
 	}
 	parts := partsOf(&p, by)
@@ -92,7 +94,7 @@ func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec,
 	taken := time.Since(begin)
 	result, err := selectOn(ctx, p.Ranks, method, question)
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w", s, p.named(err, selection.PoolRow(err)))
+		return nil, fmt.Errorf("%v: %w", s, p.named(err, place.PoolRow(err)))
 	}
 	return newBatch(s, result, c.Warnings, taken), nil
 }
@@ -107,10 +109,10 @@ func putInOrder[T matrix.Float](ctx context.Context, p *Problem, rows *compose.R
 		if err := p.together(ctx, nil); err != nil { // another rank has failed, and exchanges nothing
 			return err
 		}
-		rows.Pool, err = selection.ShareInOrder(p.Ranks, rows.Pool, p.order)
+		rows.Pool, err = place.ShareInOrder(p.Ranks, rows.Pool, p.order)
 		return p.together(ctx, err)
 	case p.Ranks != nil && p.Shared == 0:
-		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
+		from, to := place.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
 		if p.order != nil {
 			rows.Pool = rows.Pool.SelectRows(p.order[from:to])
 		} else {
@@ -129,7 +131,7 @@ func observesPending(s spec.Spec) bool {
 }
 
 // selectOn selects in this process, or with others.
-func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method,
+func selectOn[T matrix.Float](ctx context.Context, ranks place.Ranks, method selection.Method,
 	p selection.Problem[T]) (*selection.Result, error) {
 	if ranks == nil {
 		return selection.Select(ctx, method, p)

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -62,7 +62,7 @@ func (g *goroutineRank) Gather(all, own []byte) error {
 }
 
 // onTwoRanks runs a selection on two ranks and returns their errors.
-func onTwoRanks(run func(rank selection.Ranks) error) [2]error {
+func onTwoRanks(run func(rank place.Ranks) error) [2]error {
 	mail := [][]chan []byte{{make(chan []byte, 1), make(chan []byte, 1)}, {make(chan []byte, 1), make(chan []byte, 1)}}
 	var errs [2]error
 	var running sync.WaitGroup
@@ -76,13 +76,13 @@ func onTwoRanks(run func(rank selection.Ranks) error) [2]error {
 // TestRanksEndBeforeSelection has one rank of two fail before the ranks meet: both end, with
 // the same error.
 func TestRanksEndBeforeSelection(t *testing.T) {
-	pool, train := matrix.New[float32](2*selection.Block, 3), matrix.New[float32](20, 3)
+	pool, train := matrix.New[float32](2*place.Block, 3), matrix.New[float32](20, 3)
 	rng.FillNormal(rng.New(1, "ranks before selection"), pool.Data)
 	rng.FillNormal(rng.New(2, "ranks before selection"), train.Data)
 	method := spec.MustParse("lcmd-tp:features>sketch(8)")
 	infinite := pool.Clone()
 	for j := range infinite.Cols {
-		infinite.Set(selection.Block+5, j, float32(math.Inf(1)))
+		infinite.Set(place.Block+5, j, float32(math.Inf(1)))
 	}
 	number := func(row int) string { return fmt.Sprintf("number %d", row) }
 	for name, c := range map[string]struct {
@@ -92,16 +92,16 @@ func TestRanksEndBeforeSelection(t *testing.T) {
 		"a row": {func(p *nextbatch.Problem) context.Context {
 			p.Pool = infinite
 			return t.Context()
-		}, fmt.Sprintf("(row %d is number %[1]d)", selection.Block+5)},
+		}, fmt.Sprintf("(row %d is number %[1]d)", place.Block+5)},
 		"labelled rows": {func(p *nextbatch.Problem) context.Context {
-			p.Train = infinite.Slice(selection.Block, selection.Block+20)
+			p.Train = infinite.Slice(place.Block, place.Block+20)
 			return t.Context()
 		}, "labelled rows: row 5, "},
 		"a row whose features are finite": {func(p *nextbatch.Problem) context.Context {
 			p.Pool = pool.Clone()
-			p.Pool.Set(selection.Block+7, 1, 2e38)
+			p.Pool.Set(place.Block+7, 1, 2e38)
 			return t.Context()
-		}, fmt.Sprintf("pool row %d: k(x, x) is +Inf (row %[1]d is number %[1]d)", selection.Block+7)},
+		}, fmt.Sprintf("pool row %d: k(x, x) is +Inf (row %[1]d is number %[1]d)", place.Block+7)},
 		"a problem that is wrong": {func(p *nextbatch.Problem) context.Context {
 			p.Train = matrix.New[float32](20, 4)
 			return t.Context()
@@ -112,7 +112,7 @@ func TestRanksEndBeforeSelection(t *testing.T) {
 			return ctx
 		}, context.Canceled.Error()},
 	} {
-		errs := onTwoRanks(func(rank selection.Ranks) error {
+		errs := onTwoRanks(func(rank place.Ranks) error {
 			p, ctx := nextbatch.Problem{Train: train, Pool: pool, Batch: 3, Ranks: rank, RowName: number}, t.Context()
 			if rank.Rank() == 1 {
 				ctx = c.spoil(&p)
@@ -135,17 +135,17 @@ func TestRanksEndBeforeSelection(t *testing.T) {
 // of one process.
 func TestRanksPickByLearntKernels(t *testing.T) {
 	p := learntProblem(t)
-	p.Pool = matrix.Stack(p.Pool, decaying(3, 2*selection.Block, 4))
+	p.Pool = matrix.Stack(p.Pool, decaying(3, 2*place.Block, 4))
 	for _, text := range []string{"lcmd-tp:matern>rff(24)", "lcmd-tp:leaf>sketch(24)", "lcmd-tp:predictions",
 		"bait-f-p:(grad>sketch(24)+0.5*matern>rff(24))>train", "lcmd-tp:grad+leaf", "maxdist-p:linear+leaf"} {
 		s := spec.MustParse(text)
 		want := mustSelect(t, s, p).Rows()
 		for _, shared := range []bool{false, true} {
-			errs := onTwoRanks(func(rank selection.Ranks) error {
+			errs := onTwoRanks(func(rank place.Ranks) error {
 				own := p
 				own.Models, own.Ranks = slices.Clone(p.Models), rank
 				if shared {
-					from, to := selection.Share(p.Pool.Rows, rank.Rank(), rank.Size())
+					from, to := place.Share(p.Pool.Rows, rank.Rank(), rank.Size())
 					own.Pool, own.Shared = p.Pool.Slice(from, to), p.Pool.Rows
 				}
 				batch, err := nextbatch.Select(t.Context(), s, own)

@@ -84,7 +84,11 @@ func TestBudgetIsKept(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		unchanged("Gram with " + text)
-		if _, err := nextbatch.Plane(ctx, s, p, p.Pool.Slice(0, 60), p.Pool); err != nil {
+		k, err := nextbatch.KernelOf(ctx, s, p, 60+p.Pool.Rows)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if _, err := k.Plane(ctx, p.Pool.Slice(0, 60), p.Pool); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		unchanged("Plane with " + text)

@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 // sortedLevels is a problem whose pool has few different rows, in order, as a table of high-throughput experiments has.
 func sortedLevels() nextbatch.Problem {
-	p := nextbatch.Problem{Pool: matrix.New[float32](2*selection.Block, 4), Train: matrix.New[float32](6, 4), Batch: 40}
+	p := nextbatch.Problem{Pool: matrix.New[float32](2*place.Block, 4), Train: matrix.New[float32](6, 4), Batch: 40}
 	for i := range p.Pool.Rows {
 		for k := range 4 {
-			p.Pool.Set(i, k, float32(i/(selection.Block/4)>>k&1))
+			p.Pool.Set(i, k, float32(i/(place.Block/4)>>k&1))
 		}
 	}
 	rng.FillNormal(rng.New(1, "sorted levels"), p.Train.Data)
@@ -42,10 +42,10 @@ func TestLeavesDrawAmongEqualRows(t *testing.T) {
 			t.Errorf("%s: %v from a file, not %v", text, again, want)
 		}
 		for _, shared := range []bool{false, true} {
-			errs := onTwoRanks(func(rank selection.Ranks) error {
+			errs := onTwoRanks(func(rank place.Ranks) error {
 				part := p
 				if part.Ranks = rank; shared {
-					from, to := selection.Share(p.Pool.Rows, rank.Rank(), rank.Size())
+					from, to := place.Share(p.Pool.Rows, rank.Rank(), rank.Size())
 					part.Pool, part.Shared = p.Pool.Slice(from, to), p.Pool.Rows
 				}
 				batch, err := nextbatch.Select(t.Context(), method, part)
@@ -62,7 +62,7 @@ func TestLeavesDrawAmongEqualRows(t *testing.T) {
 		if other := rowsOn(t, 1, method, p); slices.Equal(other, want) {
 			t.Errorf("%s: %v with any seed", text, want)
 		}
-		late := func(row int) bool { return row%(selection.Block/4) > selection.Block/16 }
+		late := func(row int) bool { return row%(place.Block/4) > place.Block/16 }
 		if !slices.ContainsFunc(want, late) {
 			t.Errorf("%s: the first of equal rows were picked: %v", text, want)
 		}
@@ -78,7 +78,7 @@ func TestOtherKernelsTakeTheFirstOfEqualRows(t *testing.T) {
 		p.Batch = 3
 		want := rowsOn(t, 2, spec.MustParse(text), p)
 		for _, row := range want {
-			if row%(selection.Block/4) != 0 {
+			if row%(place.Block/4) != 0 {
 				t.Errorf("%s: row %d was picked, which equals the one before it", text, row)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 )
 
 // An archive is a zip file of open formats, with the same bytes for the same campaign:
@@ -337,7 +337,7 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	all := s.withWaiting(s.Waiting()...)
 	for _, ref := range all.With(StatusLabelled) {
 		for target, v := range all.Label(ref.Row) {
-			if fault := dataset.FaultOfLabel(v); fault != "" {
+			if fault := encode.FaultOfLabel(v); fault != "" {
 				return badArchive("row %q, target %q: %s, and export the campaign again", ref.ID, s.Created.Targets[target], fault)
 			}
 		}

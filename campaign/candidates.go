@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -148,7 +149,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	if !r.suffice(request.Learner) && request.Spec.Method != "" && request.Spec.NeedsLabelled() {
+	if !r.suffice(request.Learner) && request.Spec.Method != "" && needs.Labelled(request.Spec) {
 		request.Spec = spec.Spec{} // the start of nextbatch.Request, which needs no model
 	}
 	request.Earlier, request.Names = r.earlier, r.names

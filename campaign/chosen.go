@@ -59,7 +59,7 @@ func (s *State) fitted(target int) (list []Fitted) {
 		}
 		last = a.Model
 		one := Fitted{a.Ask, a.Trained, Chosen{Learner: string(learner.NetworkAlone),
-			Candidates: []learner.Candidate{{Name: learner.Network{}.Name(), Weight: 1}}}}
+			Candidates: []learner.Candidate{{Name: learner.NetworkName, Weight: 1}}}}
 		if target < len(a.Chosen) {
 			one.Chosen, blends = a.Chosen[target], true
 		}

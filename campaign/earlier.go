@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/merge"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/tables"
@@ -53,7 +54,7 @@ func (c *Campaign) AddEarlier(ctx context.Context, by By, name string, t *datase
 // encodeEarlier returns the labelled rows of a table of earlier data as an event, and blobs. The error names the table.
 func encodeEarlier(name string, t *dataset.Table, created *Created) (*earlierRows, []Blob, error) {
 	e := &earlierRows{Name: name}
-	rows, err := e.conform(t.MarkLimits(created.Targets...), created)
+	rows, err := e.conform(merge.MarkLimits(t, created.Targets...), created)
 	var blobs []Blob
 	if err == nil {
 		e.Blocks, blobs, err = encodeRows(rows, false)

@@ -11,6 +11,9 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/source/cells"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -24,10 +27,10 @@ func (e *Entry) read(columns []dataset.Column, row int, sides func(target string
 		}
 		some = true
 		text := column.Format(row)
-		number, side := source.CutSign(text)
+		number, side := cells.CutSign(text)
 		v, err := strconv.ParseFloat(number, 64)
 		switch {
-		case err != nil && source.UnknownLimit(text):
+		case err != nil && cells.UnknownLimit(text):
 			e.Fault = fmt.Sprintf("the label %q in column %q may lie below a limit that is not known; write the limit, as in "+
 				"<0.5, or give it: --lod 0.5; if nothing was measured, leave the cell empty, or name its mark: --missing-marks "+
 				"n.d.", text, column.Name())
@@ -40,7 +43,7 @@ func (e *Entry) read(columns []dataset.Column, row int, sides func(target string
 			v = numbers.Float(row)
 		}
 		side = cmp.Or(side, sides(column.Name(), row))
-		if fault := dataset.FaultOfLabel(v); fault != "" && e.Fault == "" {
+		if fault := encode.FaultOfLabel(v); fault != "" && e.Fault == "" {
 			e.Fault = fmt.Sprintf("column %q: %s", column.Name(), fault)
 		}
 		e.Values[i], e.Censored = v, e.Censored.With(i, len(columns), side)
@@ -54,7 +57,7 @@ func (e *Entry) read(columns []dataset.Column, row int, sides func(target string
 func (s *State) ReadOptions() source.Options {
 	o := source.Options{History: s.History, Kinds: map[string]dataset.Kind{s.idColumn(): dataset.KindText},
 		Lenient: true, Missing: []string{}}
-	o.Lod, _ = source.ParseLod(s.Settings.Lod) // which was checked
+	o.Lod, _ = sheets.ParseLod(s.Settings.Lod) // which was checked
 	for _, name := range s.Created.Targets {
 		o.Kinds[name] = dataset.KindText
 	}
@@ -222,7 +225,7 @@ func differing(theirs, ours dataset.Column, entries []Entry, rowOf func(id strin
 		if !known || e.Fault != "" {
 			continue
 		}
-		if want, got := ours.Format(row), theirs.Format(e.Line); !dataset.SameCell(got, want) {
+		if want, got := ours.Format(row), theirs.Format(e.Line); !encode.SameCell(got, want) {
 			wrong[i] = otherCell(ours.Name(), got, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
 )
 
 // Entry is a line of measurements.
@@ -58,7 +59,7 @@ func (e *Entry) fault(reason string) Fault { return Fault{e.Line, e.FileLine, e.
 func (e *Entry) faultOfValues(ranges dataset.Ranges) string {
 	some := false
 	for _, v := range e.Values {
-		if fault := dataset.FaultOfLabel(v); fault != "" {
+		if fault := encode.FaultOfLabel(v); fault != "" {
 			return fault
 		}
 		some = some || !math.IsNaN(v)

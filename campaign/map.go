@@ -184,7 +184,11 @@ func (m *Map) place(ctx context.Context, v *shown, p mapped) error {
 	known := problem.Train.SelectRows(p.train)
 	rows := matrix.Stack(known, problem.Pool.SelectRows(p.pool))
 	sample := rows.SelectRows(picture.Spread(rows.Rows, picture.PlaneSample))
-	plane, err := nextbatch.Plane(ctx, v.by, problem, sample, rows)
+	kernel, err := nextbatch.KernelOf(ctx, v.by, problem, sample.Rows+rows.Rows)
+	if err != nil {
+		return err
+	}
+	plane, err := kernel.Plane(ctx, sample, rows)
 	if err != nil {
 		return err
 	}
@@ -195,7 +199,10 @@ func (m *Map) place(ctx context.Context, v *shown, p mapped) error {
 	if known.Rows == 0 {
 		return nil
 	}
-	distances, err := nextbatch.Distances(ctx, v.by, problem, rows, known)
+	if kernel, err = nextbatch.KernelOf(ctx, v.by, problem, rows.Rows+known.Rows); err != nil {
+		return err
+	}
+	distances, err := kernel.Distances(ctx, rows, known)
 	if err != nil {
 		return err
 	}

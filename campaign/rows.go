@@ -19,6 +19,8 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
@@ -81,7 +83,7 @@ func (c *Created) RowOptions() source.Options {
 func (s *State) RowOptions() source.Options {
 	o := s.Created.RowOptions()
 	o.History = s.History
-	o.Lod, _ = source.ParseLod(s.Settings.Lod) // which was checked
+	o.Lod, _ = sheets.ParseLod(s.Settings.Lod) // which was checked
 	return o
 }
 
@@ -206,7 +208,7 @@ func checkInputs(c dataset.Column, place func(row int) string) error {
 				c.Name(), place(row), v)
 		}
 	}
-	if err := numbers.CheckInput(); err != nil {
+	if err := encode.CheckInput(numbers); err != nil {
 		return refuseRows("%v", err)
 	}
 	return nil
@@ -378,7 +380,7 @@ func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []s
 	}
 	for _, column := range c.Columns {
 		if numbers, err := t.Numeric(column.Name); err == nil && column.Unit != "" {
-			numbers.SetUnit(dataset.Unit{Name: column.Unit, Row: -1})
+			numbers.OwnUnit = dataset.Unit{Name: column.Unit, Row: -1}
 		}
 	}
 	if !slices.Equal(t.Names(), order) {

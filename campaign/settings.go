@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -32,7 +33,7 @@ type Settings struct {
 	// Latest takes the last measurement of a row for its label, not the mean of all.
 	Latest bool `json:"latest,omitempty"`
 	// Lod is the limit of detection of the labels, for those such as <LOD or n.d.: a number, or one for each target, as
-	// source.ParseLod reads it.
+	// sheets.ParseLod reads it.
 	Lod string `json:"lod,omitempty"`
 	// RandomStart means that the rows that were labelled before the first ask had been drawn at random
 	// from all rows. Errors are then estimated from them, too, as from audit rows.
@@ -118,7 +119,7 @@ func (s Settings) CheckNamed(nameOf func(field string, value ...string) string) 
 			found = append(found, fmt.Errorf("the weight of a target must be positive and finite, not %v", w))
 		}
 	}
-	if _, err := source.ParseLod(s.Lod); err != nil {
+	if _, err := sheets.ParseLod(s.Lod); err != nil {
 		found = append(found, fmt.Errorf("%s %w", nameOf("Lod"), err))
 	}
 	_, misplaced := s.Layout.Parse(nameOf)
@@ -162,7 +163,7 @@ func (s Settings) request() (nextbatch.Request, error) {
 		if err != nil {
 			return r, err
 		}
-		if parsed.OwnFeatures() {
+		if needs.OwnFeatures(parsed) {
 			return r, fmt.Errorf("%v needs the user's own features, which a campaign does not have", parsed)
 		}
 		r.Spec = parsed

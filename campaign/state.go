@@ -12,10 +12,10 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plausible"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -262,7 +262,7 @@ func (s *State) checkSettings(set *Settings) error {
 
 // checkLod rejects limits of detection of unknown targets.
 func (s *State) checkLod(text string) error {
-	limits, err := source.ParseLod(text)
+	limits, err := sheets.ParseLod(text)
 	for name := range limits {
 		if name != "" && !slices.Contains(s.Created.Targets, name) {
 			return fmt.Errorf("lod names %q, which is not a target", name)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
 )
 
 // Telling is all or nothing: with one wrong line the whole list is rejected, unless the
@@ -246,7 +246,7 @@ func likeKnown(v float64, measured []Measurement, target int) float64 {
 		switch known := m.Values[target]; {
 		case known == v:
 			return v
-		case dataset.SameNumber(v, known):
+		case encode.SameNumber(v, known):
 			like = known
 		}
 	}
@@ -451,7 +451,7 @@ func (c *Campaign) compareGiven(ctx context.Context, t *Tell) error {
 				break
 			}
 			at := ours.at(row)
-			if got, want := e.Inputs[name], column.Format(at); !column.Missing(at) && !dataset.SameCell(got, want) {
+			if got, want := e.Inputs[name], column.Format(at); !column.Missing(at) && !encode.SameCell(got, want) {
 				e.Fault = otherCell(name, got, want)
 				break
 			}

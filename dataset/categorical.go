@@ -66,8 +66,8 @@ func (c *Categorical) Append(code int32) {
 // DropLast removes the last row. Its level stays, even if no other row has it.
 func (c *Categorical) DropLast() { c.codes.drop() }
 
-// code returns the code in the given row, -1 where it is missing.
-func (c *Categorical) code(row int) int32 { return c.codes.at(row) }
+// Code returns the code in the given row, -1 where it is missing.
+func (c *Categorical) Code(row int) int32 { return c.codes.at(row) }
 
 // Levels returns the levels by code. Do not modify the slice.
 func (c *Categorical) Levels() []string { return c.levels }
@@ -120,27 +120,10 @@ func (c *Categorical) Text() *Text {
 	return t
 }
 
-// used returns the codes that occur, in order.
-func (c *Categorical) used() []int32 {
-	seen := make([]bool, len(c.levels))
-	for row := range c.Len() {
-		if code := c.code(row); code != missingCode {
-			seen[code] = true
-		}
-	}
-	var codes []int32
-	for code, yes := range seen {
-		if yes {
-			codes = append(codes, int32(code))
-		}
-	}
-	return codes
-}
-
 func (c *Categorical) Name() string         { return c.name }
 func (c *Categorical) Kind() Kind           { return KindCategorical }
 func (c *Categorical) Len() int             { return c.codes.len() }
-func (c *Categorical) Missing(row int) bool { return c.code(row) == missingCode }
+func (c *Categorical) Missing(row int) bool { return c.Code(row) == missingCode }
 func (c *Categorical) Bytes() int64         { return columnBytes + c.names + c.codes.bytes() }
 
 func (c *Categorical) MoveTo(file *rowfile.Store) error {
@@ -154,7 +137,7 @@ func (c *Categorical) MoveTo(file *rowfile.Store) error {
 func (c *Categorical) file() *rowfile.Store { return c.inFile }
 
 func (c *Categorical) Format(row int) string {
-	if code := c.code(row); code != missingCode {
+	if code := c.Code(row); code != missingCode {
 		return c.levels[code]
 	}
 	return ""
@@ -163,16 +146,7 @@ func (c *Categorical) Format(row int) string {
 func (c *Categorical) Select(rows []int) Column {
 	s := NewCategorical(c.name, c.levels...)
 	for _, row := range rows {
-		s.codes.append(c.code(row))
+		s.codes.append(c.Code(row))
 	}
 	return s
-}
-
-func (c *Categorical) constant() bool {
-	for row := 1; row < c.Len(); row++ {
-		if c.code(row) != c.code(0) {
-			return false
-		}
-	}
-	return true
 }

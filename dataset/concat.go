@@ -73,11 +73,11 @@ func concatNumbers(name string, parts []Column) (Column, error) {
 		if !ok {
 			continue
 		}
-		if numbers.fromSingle {
-			all.FromSingle()
+		if numbers.FromSingle {
+			all.FromSingle = true
 		}
-		if all.unit.Name == "" {
-			all.unit = numbers.blank().unit
+		if all.OwnUnit.Name == "" {
+			all.OwnUnit = numbers.blank().OwnUnit
 		}
 	}
 	return all, appendAll(all, parts, func(c Column, row int) {

@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 
+	"github.com/nextbatch/nextbatch/internal/median"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -12,11 +14,6 @@ import (
 // by at least 128 as float32. Encoders therefore subtract a number of the column, its centre,
 // in float64, before anything is rounded to float32. What was rounded before that, in a file of
 // float32 or because float64 has no more digits either, is lost; Coarse reports it.
-
-// centre returns a number in the middle of the list: the upper median. As it is one of them,
-// adding a constant to all numbers, exactly, changes no difference to it, not even in the last
-// bit. It reorders the list, which has no NaN and is not empty.
-func centre(values []float64) float64 { return nth(values, len(values)/2) }
 
 // Centres returns the centre of the finite numbers of each column of x, zero where there is none.
 func Centres[T matrix.Float](x matrix.Dense[T]) []float64 {
@@ -29,7 +26,7 @@ func Centres[T matrix.Float](x matrix.Dense[T]) []float64 {
 			}
 		}
 		if len(values) > 0 {
-			centres[j] = centre(values)
+			centres[j] = median.Upper(values)
 		}
 	}
 	return centres
@@ -63,19 +60,16 @@ type Coarse struct {
 }
 
 // Coarse reports whether a column lost digits: whether its numbers are kept in steps of more
-// than a hundredth of their deviation. The steps are those of float64, or of float32 if the
+// than a part of their deviation, a hundredth if limit is 0. The steps are those of float64, or of float32 if the
 // column was read from float32 numbers (FromSingle), or if rounded says that the numbers are
 // rounded to it and that changes them. A single number may have been several if it is so large
 // that whole numbers are rounded.
-func (c *Numeric) Coarse(rounded bool) (Coarse, bool) { return c.coarser(coarse, rounded) }
+func (c *Numeric) Coarse(rounded bool, limit float64) (Coarse, bool) {
+	return steps{c.Len(), c.Float, c.FromSingle, rounded}.coarser(c.name, cmp.Or(limit, coarse))
+}
 
 // coarse is the largest step, in deviations, that is fine.
 const coarse = 0.01
-
-// coarser is Coarse with another limit.
-func (c *Numeric) coarser(limit float64, rounded bool) (Coarse, bool) {
-	return steps{c.Len(), c.Float, c.fromSingle, rounded}.coarser(c.name, limit)
-}
 
 // CoarseColumns returns the columns of x that lost digits, as Numeric.Coarse reports them. Their
 // names are their numbers, from 0.
@@ -162,15 +156,6 @@ func step(v float64, single bool) float64 {
 	return math.Nextafter(v, math.Inf(1)) - v
 }
 
-// singleValue words the warning that all numbers of a column are the same, and where they may have differed.
-func (c *Numeric) singleValue() string {
-	if lost, found := c.Coarse(false); found {
-		return fmt.Sprintf("%s in %s, where numbers so large differ by at least %.2g; if they did differ, subtract an "+
-			"offset before the column is saved", hasSingleValue, lost.kind(), lost.Step)
-	}
-	return hasSingleValue
-}
-
 func (c Coarse) kind() string {
 	if c.Single {
 		return "float32"
@@ -181,58 +166,4 @@ func (c Coarse) kind() string {
 func (c Coarse) String() string {
 	return fmt.Sprintf("its numbers lie around %.4g with a deviation of %.2g, in steps of %.2g, those of %s", c.Around,
 		c.Deviation, c.Step, c.kind())
-}
-
-// The least spreads of numbers that are not all equal: inputs are rounded to float32, which has few digits below 1e-38,
-// and labels are squared, which leaves float64 few below 1e-154.
-const (
-	leastInputSpread = 1e-34
-	leastLabelSpread = 1e-140
-)
-
-// CheckInput reports a column whose numbers differ, but by too little to compute with.
-func (c *Numeric) CheckInput() error { return checkSpread(c.name, c.Len(), c.Float, leastInputSpread) }
-
-// largestLabel is the largest absolute value that a label may have: the sum of the squares of as many labels as there
-// can be is still a finite number, so they can be standardised.
-const largestLabel = 1e149
-
-// FaultOfLabel says what is wrong with a label that is there; it is empty if nothing is.
-func FaultOfLabel(v float64) string {
-	switch {
-	case math.IsInf(v, 0):
-		return "a label must be finite"
-	case math.Abs(v) > largestLabel:
-		return fmt.Sprintf("the label %v is too large: no label may exceed %v; correct it, or change the unit", v,
-			largestLabel)
-	}
-	return ""
-}
-
-// CheckLabels reports labels of a column, NaN where there is none, that are too large, or differ by too little.
-func CheckLabels(column string, labels []float64) error {
-	for row, v := range labels {
-		if fault := FaultOfLabel(v); fault != "" {
-			return &ColumnError{Column: column, Row: row, Problem: fault}
-		}
-	}
-	return checkSpread(column, len(labels), func(i int) float64 { return labels[i] }, leastLabelSpread)
-}
-
-func checkSpread(column string, n int, at func(i int) float64, least float64) error {
-	low, high := math.Inf(1), math.Inf(-1)
-	for i := range n {
-		if v := at(i); !math.IsNaN(v) {
-			low, high = min(low, v), max(high, v)
-		}
-		if high-low >= least {
-			return nil
-		}
-	}
-	if !(high > low) {
-		return nil
-	}
-	return &ColumnError{Column: column, Row: -1,
-		Problem: fmt.Sprintf(
-			"has values that differ by %.2g at most, too little to compute with; multiply them by a power of ten", high-low)}
 }

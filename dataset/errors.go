@@ -38,36 +38,3 @@ func (t *Table) Placed(err error, id string) error {
 	}
 	return err
 }
-
-// SplitError reports that there are too few rows for the parts of a split.
-type SplitError struct {
-	Rows  int
-	Sizes Sizes
-}
-
-func (e *SplitError) Error() string {
-	return fmt.Sprintf("%d rows are too few for %d train, %d valid and %d test rows",
-		e.Rows, e.Sizes.Train, e.Sizes.Valid, e.Sizes.Test)
-}
-
-// RangeError reports a number that is missing, infinite or too large to scale.
-type RangeError struct {
-	Row, Column int // from 0
-	Value       float64
-}
-
-func (e *RangeError) Error() string {
-	return fmt.Sprintf("row %d, column %d (from 0): %v cannot be scaled", e.Row, e.Column, e.Value)
-}
-
-// TargetError reports the labels of one of several targets.
-type TargetError struct {
-	Target int // from 0
-	Cause  error
-}
-
-func (e *TargetError) Error() string {
-	return fmt.Sprintf("target %d (from 0): %v", e.Target, e.Cause)
-}
-
-func (e *TargetError) Unwrap() error { return e.Cause }

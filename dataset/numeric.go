@@ -17,8 +17,11 @@ type Numeric struct {
 	isDouble bool
 	inFile   *rowfile.Store // see MoveTo
 
-	fromSingle bool // see FromSingle
-	unit       Unit // see SetUnit
+	// FromSingle records that the numbers were float32 before they came here, such as those of a
+	// file of float32, so that digits may be lost that float64 would have kept (Coarse).
+	FromSingle bool
+	// OwnUnit is the unit that a file says; Unit looks at the name of the column, too.
+	OwnUnit Unit
 }
 
 // NewNumeric returns a column of the given values.
@@ -44,7 +47,8 @@ func (c *Numeric) Append(v float64) {
 
 // blank returns a column without rows for numbers like those of c.
 func (c *Numeric) blank() *Numeric {
-	return &Numeric{name: c.name, fromSingle: c.fromSingle, unit: Unit{Name: c.unit.Name, Row: -1, Mixed: c.unit.Mixed}}
+	return &Numeric{name: c.name, FromSingle: c.FromSingle,
+		OwnUnit: Unit{Name: c.OwnUnit.Name, Row: -1, Mixed: c.OwnUnit.Mixed}}
 }
 
 // toDouble widens all numbers. Those in a file stay there, as far as they find space; the next
@@ -59,10 +63,6 @@ func (c *Numeric) toDouble() {
 	c.single = chunks[float32]{}
 	c.isDouble = true
 }
-
-// FromSingle records that the numbers were float32 before they came here, such as those of a
-// file of float32, so that digits may be lost that float64 would have kept (Coarse).
-func (c *Numeric) FromSingle() { c.fromSingle = true }
 
 // DropLast removes the last row.
 func (c *Numeric) DropLast() {
@@ -151,15 +151,6 @@ func (c *Numeric) Select(rows []int) Column {
 		s.Append(c.Float(row))
 	}
 	return s
-}
-
-func (c *Numeric) constant() bool {
-	for row := 1; row < c.Len(); row++ {
-		if c.Float(row) != c.Float(0) && !(c.Missing(row) && c.Missing(0)) {
-			return false
-		}
-	}
-	return true
 }
 
 // formatFloat writes the shortest text that parses back to v.

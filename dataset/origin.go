@@ -148,7 +148,7 @@ func (t *Table) Marked(name string) *Table {
 	for range t.rows {
 		none.Append(0)
 	}
-	marked := t.with(append(slices.Clone(t.columns), none), t.rows)
+	marked := t.With(append(slices.Clone(t.columns), none), t.rows)
 	marked.origin = t.origin
 	return marked
 }

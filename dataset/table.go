@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -128,7 +127,7 @@ func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
 	}
-	return nil, &ColumnError{Column: name, Row: -1, Problem: t.absent(name) + listOf(len(t.columns),
+	return nil, &ColumnError{Column: name, Row: -1, Problem: t.absent(name) + words.FirstQuoted(len(t.columns),
 		func(i int) string { return t.columns[i].Name() })}
 }
 
@@ -179,7 +178,7 @@ func (t *Table) Without(names ...string) (*Table, error) {
 			kept = append(kept, c)
 		}
 	}
-	s := t.with(kept, t.rows)
+	s := t.With(kept, t.rows)
 	s.origin = t.origin
 	return s, nil
 }
@@ -190,7 +189,7 @@ func (t *Table) Select(rows []int) *Table {
 	for i, c := range t.columns {
 		columns[i] = c.Select(rows)
 	}
-	return t.with(columns, len(rows))
+	return t.With(columns, len(rows))
 }
 
 // CompleteRows returns, in order, the rows without a missing value.
@@ -213,31 +212,11 @@ func (t *Table) complete(row int) bool {
 	return true
 }
 
-// with returns a table of columns from t, whose names are distinct.
-func (t *Table) with(columns []Column, rows int) *Table {
+// With returns a table of other columns with distinct names, all with so many rows.
+func (t *Table) With(columns []Column, rows int) *Table {
 	s := &Table{columns: columns, rows: rows, index: make(map[string]int, len(columns))}
 	for i, c := range columns {
 		s.index[c.Name()] = i
 	}
 	return s
-}
-
-// list formats names for a message: the first few if there are many.
-func list(names []string) string {
-	return listOf(len(names), func(i int) string { return names[i] })
-}
-
-// listOf is list for n names. It takes no longer where there are many, as callers may look for
-// many columns that a table does not have.
-func listOf(n int, name func(i int) string) string {
-	const most = 20
-	quoted := make([]string, min(n, most))
-	for i := range quoted {
-		quoted[i] = fmt.Sprintf("%q", name(i))
-	}
-	text := strings.Join(quoted, ", ")
-	if n > most {
-		text += fmt.Sprintf(" and %d more", n-most)
-	}
-	return text
 }

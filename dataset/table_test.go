@@ -199,7 +199,7 @@ func TestDropLast(t *testing.T) {
 	}
 	for i, row := range kept {
 		if number.Float(i) != float64(row) || double.Float(i) != float64(row)+0.1 ||
-			level.code(i) != int32(row%2) || text.Format(i) != strconv.Itoa(row) {
+			level.Code(i) != int32(row%2) || text.Format(i) != strconv.Itoa(row) {
 			t.Fatalf("row %d: %s, %s, %s, %s", row, number.Format(i), double.Format(i), level.Format(i), text.Format(i))
 		}
 	}

@@ -155,19 +155,16 @@ func HeaderUnit(name string) string {
 	return ""
 }
 
-// Unit returns the unit of the numbers: that of SetUnit, or else of the column's name.
+// Unit returns the unit of the numbers: its OwnUnit, or else that of the column's name.
 func (c *Numeric) Unit() Unit {
-	if c.unit.Name != "" {
-		return c.unit
+	if c.OwnUnit.Name != "" {
+		return c.OwnUnit
 	}
 	return Unit{Name: HeaderUnit(c.name), Row: -1}
 }
 
 // HasValues reports whether any number is there.
 func (c *Numeric) HasValues() bool { return !allMissing(c) }
-
-// SetUnit says what the unit of the numbers is.
-func (c *Numeric) SetUnit(u Unit) { c.unit = u }
 
 // unitOf returns the unit of a column; none unless it is numeric.
 func unitOf(c Column) Unit {
@@ -230,7 +227,7 @@ func MayBeShare(v float64) bool { return v != 0 && math.Abs(v) <= 1 }
 // as returns a copy of the column in another unit; the function converts the numbers, nil for none.
 func (c *Numeric) as(unit string, convert func(float64) float64) (*Numeric, error) {
 	in := c.blank()
-	in.unit = Unit{Name: unit, Row: -1}
+	in.OwnUnit = Unit{Name: unit, Row: -1}
 	return in, appendAll(in, []Column{c}, func(_ Column, row int) {
 		v := c.Float(row)
 		if convert != nil && !math.IsNaN(v) {

@@ -47,7 +47,7 @@ func TestHeaderUnit(t *testing.T) {
 func TestInUnit(t *testing.T) {
 	of := func(u Unit, values ...float64) *Numeric {
 		c := NewNumeric("mass", values...)
-		c.SetUnit(u)
+		c.OwnUnit = u
 		return c
 	}
 	for _, c := range []struct {

@@ -161,7 +161,7 @@ func (o *Options) given(rows *tables.Rows) (list []learner.Learner) {
 		return nil
 	}
 	for _, g := range o.Given {
-		list = append(list, learner.Given{Title: g.Name, Held: g.Held.SelectRows(rows.TrainRows)})
+		list = append(list, learner.Given(g.Name, g.Held.SelectRows(rows.TrainRows)))
 	}
 	return list
 }

@@ -53,11 +53,11 @@ func (f *Fitted) PickedBy(s spec.Spec) string {
 func (f *Fitted) learnerOf(k spec.KernelInfo) string {
 	switch {
 	case k.Networks == spec.TrainedNetwork:
-		return learner.Network{}.Name()
+		return learner.NetworkName
 	case k.Leaves:
-		return learner.ExtraTrees{}.Name()
+		return learner.ExtraTreesName
 	case k.Process && f.Model.Processes() != nil:
-		return learner.Process{}.Name()
+		return learner.ProcessName
 	}
 	return ""
 }

@@ -105,7 +105,7 @@ func timeOfBlend(ctx context.Context, all *tables.Rows, o Options,
 	}
 	watch.Stop()
 	f := Of(model, rows, nil)
-	own.Shown(learner.Network{}.Name(), 1, 1)
+	own.Shown(learner.NetworkName, 1, 1)
 	o.Epoch = own.Epoch
 	if err := f.Train(ctx, o, networks); err != nil {
 		return 0, nil, err

@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // WidthError reports rows that do not have the width that a kernel takes.
 type WidthError struct{ Got, Want int }
@@ -21,14 +18,4 @@ type RowError struct {
 
 func (e *RowError) Error() string {
 	return fmt.Sprintf("row %d, %s %d is %v", e.Row, e.What, e.Column, e.Value)
-}
-
-// Shifted adds the index of the first row of a block to the row that an error
-// names.
-func Shifted(err error, first int) error {
-	var row *RowError
-	if errors.As(err, &row) {
-		row.Row += first
-	}
-	return err
 }

@@ -38,3 +38,7 @@ type FeatureMap[T matrix.Float] interface {
 	// The results are the same to the bit however rows are split into calls.
 	Features(ctx context.Context, dst, rows matrix.Dense[T]) error
 }
+
+// Normals is a source of independent standard normal numbers. Kernels and their
+// transformations draw from it only while they are constructed.
+type Normals interface{ NormFloat64() float64 }

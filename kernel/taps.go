@@ -6,9 +6,6 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// MostMembers is how many networks one kernel may be the sum of: a larger number is a typing error.
-const MostMembers = 1000
-
 // Taps is what the gradient kernels need from a network: the input of each layer
 // and the gradient that was propagated back to it. Layers count from 0 to L−1.
 type Taps[T matrix.Float] interface {
@@ -32,3 +29,16 @@ type Taps[T matrix.Float] interface {
 	// They belong to the taps, which may overwrite them in the next call.
 	Block(ctx context.Context, rows matrix.Dense[T], first int) (in, grad []matrix.Dense[T])
 }
+
+// InfiniteNetwork describes an infinite-width network.
+type InfiniteNetwork struct {
+	Inputs         int     // the width of a row, d
+	Layers         int     // linear layers, including the output layer: L
+	SigmaW, SigmaB float64 // factors of weights and biases; SigmaB is 0 if biases start at zero
+	// Activation is nil for ReLU, whose expectations have a closed form. The
+	// expectations of other functions are computed by Gauss–Hermite quadrature.
+	Activation Activation
+}
+
+// Activation returns the value and the slope of an activation function at z.
+type Activation func(z float64) (value, slope float64)

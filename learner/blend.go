@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -60,7 +61,7 @@ type part struct {
 // were left out are in the candidates.
 func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted) (*blend, error) {
 	b := &blend{candidates: candidates, weighed: t.Stand != nil, limits: t.Ranges.Of(target)}
-	known, own := dataset.Labelled(t.Labels, target)
+	known, own := encode.Labelled(t.Labels, target)
 	labels, sides := spread(own, known, t.Rows.Len()), t.sides(target)
 	var in []int // candidates that take part
 	for k, c := range crossed {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -61,8 +62,8 @@ func small() Options {
 }
 
 func all() []Learner {
-	return []Learner{Process{}, Process{gp.Sparse}, Process{gp.Stationary}, ExtraTrees{}, boostedTrees{},
-		Network{Options: small().Network}}
+	return []Learner{processLearner{}, processLearner{gp.Sparse}, processLearner{gp.Stationary}, extraTrees{}, boostedTrees{},
+		networkLearner{Options: small().Network}}
 }
 
 func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
@@ -106,9 +107,9 @@ func TestThreadsChangeNothing(t *testing.T) {
 // TestSavedModels: a model that was saved and loaded predicts the same, and is saved as the same bytes.
 func TestSavedModels(t *testing.T) {
 	for name, m := range map[string]*Model{
-		"all": fit(t, t.Context(), made(40), all()...), "gp": fit(t, t.Context(), made(40), Process{}),
-		"sparse":            fit(t, t.Context(), made(40), Process{gp.Sparse}),
-		"several processes": fit(t, t.Context(), made(40), Process{}, Process{gp.Sparse}, Process{gp.Stationary}),
+		"all": fit(t, t.Context(), made(40), all()...), "gp": fit(t, t.Context(), made(40), processLearner{}),
+		"sparse":            fit(t, t.Context(), made(40), processLearner{gp.Sparse}),
+		"several processes": fit(t, t.Context(), made(40), processLearner{}, processLearner{gp.Sparse}, processLearner{gp.Stationary}),
 		"several targets":   fit(t, t.Context(), madeTwo(60), all()...),
 	} {
 		raw, err := m.MarshalBinary()
@@ -275,9 +276,9 @@ func TestSeveralTargets(t *testing.T) {
 
 // TestDivergenceIsTold: networks that diverge are named, and take no part where they predict no numbers.
 func TestDivergenceIsTold(t *testing.T) {
-	wild := Network{Options: small().Network}
+	wild := networkLearner{Options: small().Network}
 	wild.Options.Config.Training.Rate = 1e30
-	m := fit(t, t.Context(), made(30), wild, Process{})
+	m := fit(t, t.Context(), made(30), wild, processLearner{})
 	if notes := m.Notes(); len(notes) == 0 || !strings.Contains(notes[0], "fold 1 of 5") {
 		t.Errorf("the notes are %q", notes)
 	}
@@ -292,7 +293,7 @@ func TestHopelessNetworksStop(t *testing.T) {
 	for i := range s.Y {
 		s.Y[i] = float64(s.X.At(i, 0))
 	}
-	m := fit(t, t.Context(), s, biased{name: "near", off: 0.001}, Network{Options: small().Network})
+	m := fit(t, t.Context(), s, biased{name: "near", off: 0.001}, networkLearner{Options: small().Network})
 	if c := m.Candidates()[1]; c.Weight != 0 || !strings.Contains(c.Left, "one of its folds") || len(m.Ensemble()) != 1 {
 		t.Errorf("%+v, %d networks", c, len(m.Ensemble()))
 	}
@@ -301,9 +302,9 @@ func TestHopelessNetworksStop(t *testing.T) {
 // TestCategories: a category is one column for trees, whatever the number of its levels, and a value that is
 // missing is missing, as an encoder writes them and a scaler scales them.
 func TestCategories(t *testing.T) {
-	e := &dataset.Encoder{
+	e := &encode.Encoder{
 		Numeric: []string{"a"}, Impute: true, Medians: []float64{7}, Indicators: []string{"a"},
-		Categories: []dataset.Category{{Column: "b", Levels: []string{"x", "y", "z"}},
+		Categories: []encode.Category{{Column: "b", Levels: []string{"x", "y", "z"}},
 			{Column: "c", Levels: []string{"no", "yes"}}},
 	}
 	columns := columnsOf(e)
@@ -312,7 +313,7 @@ func TestCategories(t *testing.T) {
 		t.Fatalf("columns %+v", columns)
 	}
 	rows := matrix.FromRows([][]float32{{7, 0, 1, 0, 1, 0}, {7, 0, 0, 0, 0.5, 1}, {3, 1, 0, 0, 0, 0}})
-	scaling, err := dataset.FitScalerAll(dataset.Population, rows)
+	scaling, err := encode.FitScalerAll(encode.Population, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func TestCategories(t *testing.T) {
 
 // TestOrderedCategories: the order of a category is a column of numbers beside it, which is missing where it is.
 func TestOrderedCategories(t *testing.T) {
-	e := &dataset.Encoder{Categories: []dataset.Category{{Column: "a", Levels: []string{"x", "y", "z"},
+	e := &encode.Encoder{Categories: []encode.Category{{Column: "a", Levels: []string{"x", "y", "z"},
 		Order: []string{"z", "y", "x"}, Missing: true}, {Column: "b", Levels: []string{"no", "yes"}}}}
 	want := []Column{{Name: "a", First: 0, Width: 3, Category: true, Mark: 4}, {Name: "a", First: 3, Width: 1, Mark: 4},
 		{Name: "b", First: 5, Width: 1, Category: true}}
@@ -397,7 +398,8 @@ func TestErrors(t *testing.T) {
 
 // FuzzModelFile: no bytes make loading panic, and what loads predicts.
 func FuzzModelFile(f *testing.F) {
-	m, err := fitBlend(f.Context(), made(20), small(), func(int) []Learner { return []Learner{Process{}, ExtraTrees{}} })
+	two := func(int) []Learner { return []Learner{processLearner{}, extraTrees{}} }
+	m, err := fitBlend(f.Context(), made(20), small(), two)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -432,7 +434,7 @@ func TestModelsKeepTheirRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	ranges := dataset.Ranges{{Low: -0.1, High: 0.1}, {Low: 0.2, High: 0.3}}
-	for name, m := range map[string]*Model{"blend": fit(t, t.Context(), s, Process{}), "network": alone} {
+	for name, m := range map[string]*Model{"blend": fit(t, t.Context(), s, processLearner{}), "network": alone} {
 		raw, err := m.Within(ranges).MarshalBinary()
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
@@ -71,7 +72,7 @@ func (k Kind) Fewest() int {
 	if k.Blends() {
 		return FewestLabels
 	}
-	return dataset.FewestToLearn
+	return encode.FewestToLearn
 }
 
 // CheckLabels reports more labels than a model of this kind takes. The blend of all candidates takes any number.
@@ -87,10 +88,10 @@ func (k Kind) CheckLabels(n int) error {
 func (k Kind) Blends() bool { return k != "" && k != NetworkAlone }
 
 // candidates returns the learners of a kind for a number of labels, with declared ranges.
-func (k Kind) candidates(labels int, n Network, ranges dataset.Ranges) []Learner {
-	processes := []Learner{Process{}}
+func (k Kind) candidates(labels int, n networkLearner, ranges dataset.Ranges) []Learner {
+	processes := []Learner{processLearner{}}
 	if labels <= fewForSparse {
-		processes = append(processes, Process{gp.Sparse}, Process{gp.Stationary})
+		processes = append(processes, processLearner{gp.Sparse}, processLearner{gp.Stationary})
 	}
 	if slices.ContainsFunc(ranges, limited) {
 		processes = append(processes, scaledProcess{})
@@ -99,11 +100,11 @@ func (k Kind) candidates(labels int, n Network, ranges dataset.Ranges) []Learner
 	case k == GaussianOnly:
 		return processes
 	case k == TreesOnly && labels < FewForNetworks:
-		return []Learner{ExtraTrees{}}
+		return []Learner{extraTrees{}}
 	case k == TreesOnly:
-		return []Learner{ExtraTrees{}, boostedTrees{}}
+		return []Learner{extraTrees{}, boostedTrees{}}
 	case labels < FewForNetworks:
-		return append(processes, ExtraTrees{})
+		return append(processes, extraTrees{})
 	}
-	return append(processes, ExtraTrees{}, boostedTrees{}, n)
+	return append(processes, extraTrees{}, boostedTrees{}, n)
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -19,7 +19,7 @@ type Column struct {
 
 // columnsOf returns the columns whose features an encoder returns. The features of a time are
 // columns of their own.
-func columnsOf(e *dataset.Encoder) (columns []Column) {
+func columnsOf(e *encode.Encoder) (columns []Column) {
 	add := func(c Column) { columns = append(columns, c) }
 	at := len(e.Numeric)
 	for j, name := range e.Numeric {
@@ -71,7 +71,7 @@ type folding struct {
 }
 
 // newFolding returns the folding of features that are scaled like this.
-func newFolding(columns []Column, s dataset.Scaler) *folding {
+func newFolding(columns []Column, s encode.Scaler) *folding {
 	inputs := len(s.Mean)
 	if columns == nil {
 		for j := range inputs {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 )
 
 // TestDamagedEarlier: a file of a model with earlier ones that is cut off, changed or nested is an error, not a panic.
@@ -14,7 +14,7 @@ func TestDamagedEarlier(t *testing.T) {
 	t.Parallel()
 	one := func() *Model {
 		o := Options{Kind: GaussianOnly}
-		o.Network.Columns = &dataset.Encoder{Numeric: []string{"a", "b", "c"}}
+		o.Network.Columns = &encode.Encoder{Numeric: []string{"a", "b", "c"}}
 		m, err := Fit(t.Context(), made(20), o)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/internal/trees"
 	"github.com/nextbatch/nextbatch/network"
@@ -34,17 +35,17 @@ const magic = "nextbatch blend 1\n"
 const newerMagic = "nextbatch blend 2\n"
 
 type fileHead struct {
-	Kind     Kind             `json:"kind"`
-	Inputs   dataset.Scaler   `json:"inputs"`
-	Columns  *dataset.Encoder `json:"columns,omitempty"`
-	Centres  []float64        `json:"centres,omitempty"`
-	Source   string           `json:"source"`
-	Rows     int              `json:"rows"`
-	Device   string           `json:"device,omitempty"`
-	Targets  []fileTarget     `json:"targets"`
-	Ranges   dataset.Ranges   `json:"range,omitempty"`
-	Networks int              `json:"networks"` // pieces; then, for each target, processes, extra trees, boosting
-	Lengths  []int            `json:"lengths"`  // of the pieces, in bytes
+	Kind     Kind            `json:"kind"`
+	Inputs   encode.Scaler   `json:"inputs"`
+	Columns  *encode.Encoder `json:"columns,omitempty"`
+	Centres  []float64       `json:"centres,omitempty"`
+	Source   string          `json:"source"`
+	Rows     int             `json:"rows"`
+	Device   string          `json:"device,omitempty"`
+	Targets  []fileTarget    `json:"targets"`
+	Ranges   dataset.Ranges  `json:"range,omitempty"`
+	Networks int             `json:"networks"` // pieces; then, for each target, processes, extra trees, boosting
+	Lengths  []int           `json:"lengths"`  // of the pieces, in bytes
 }
 
 type fileTarget struct {
@@ -347,11 +348,11 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 			predictor = *gaussian[prior]
 		case p.Name == scaledProcess{}.Name() && to.scaled != nil:
 			predictor = to.scaled
-		case p.Name == ExtraTrees{}.Name() && to.forest != nil:
+		case p.Name == ExtraTreesName && to.forest != nil:
 			predictor = to.forest
 		case p.Name == boostedTrees{}.Name() && boosting != nil:
 			predictor = boosting
-		case p.Name == Network{}.Name() && len(m.networks) > 0:
+		case p.Name == NetworkName && len(m.networks) > 0:
 			predictor = networks{m.networks, k}
 		default:
 			return fmt.Errorf("the models of %q are missing", p.Name)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -51,7 +51,7 @@ func Fit(ctx context.Context, s network.Sample, o Options) (*Model, error) {
 		return nil, fmt.Errorf("%d folds, and networks for %d of them; there must be at least 2 and 1, or 0 for the defaults",
 			o.Folds, o.NetworkFolds)
 	}
-	n := Network{o.Network, o.NetworkFolds}
+	n := networkLearner{o.Network, o.NetworkFolds}
 	n.Options.Config = smooth(n.Options.Config)
 	return fitBlend(ctx, s, o, func(labels int) []Learner {
 		return slices.DeleteFunc(append(o.Kind.candidates(labels, n, s.Ranges), o.Others...), func(l Learner) bool {
@@ -66,7 +66,7 @@ func fitBlend(ctx context.Context, s network.Sample, o Options, learners func(la
 	if err != nil {
 		return nil, err
 	}
-	counts := dataset.CountLabels(t.Labels)
+	counts := encode.CountLabels(t.Labels)
 	if err := o.Kind.CheckLabels(slices.Max(counts)); err != nil && len(o.Others) == 0 {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 			s.Sides = append(s.Sides[:len(s.Sides):len(s.Sides)], make([]int8, len(s.ValidY))...)
 		}
 	}
-	scaling, err := dataset.FitScalerAll(dataset.Population, s.X, s.Unlabelled)
+	scaling, err := encode.FitScalerAll(encode.Population, s.X, s.Unlabelled)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (t *Task) crossFit(ctx context.Context, l Learner) ([]*CrossFitted, error) 
 // it. An error of a device, or of a learner of the caller's own, is for the caller.
 func mayFail(l Learner, err error) bool {
 	switch l.(type) {
-	case Process, scaledProcess, ExtraTrees, boostedTrees, Network:
+	case processLearner, scaledProcess, extraTrees, boostedTrees, networkLearner:
 		return !errors.As(err, new(*network.DeviceError))
 	}
 	return false
@@ -185,7 +185,7 @@ func (t *Task) crossFitAll(ctx context.Context, learners []Learner) ([]Candidate
 	all := make([][]*CrossFitted, t.Targets())
 	t.crossed = make([][]*CrossFitted, t.Targets())
 	for i, l := range learners {
-		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(slices.Max(dataset.CountLabels(t.Labels)), t.Rows.Raw.Cols)}
+		candidates[i] = Candidate{Name: l.Name(), Left: l.Refuses(slices.Max(encode.CountLabels(t.Labels)), t.Rows.Raw.Cols)}
 		list := make([]*CrossFitted, t.Targets())
 		if candidates[i].Left == "" {
 			var err error

@@ -54,8 +54,8 @@ func TestProcessesOfFewLabels(t *testing.T) {
 	for labels, want := range map[int]int{5: 3, fewForSparse: 3, fewForSparse + 1: 1} {
 		for _, kind := range []Kind{GaussianOnly, Auto} {
 			names := map[string]bool{}
-			for _, l := range kind.candidates(labels, Network{}, nil) {
-				if _, ok := l.(Process); ok {
+			for _, l := range kind.candidates(labels, networkLearner{}, nil) {
+				if _, ok := l.(processLearner); ok {
 					names[l.Name()] = true
 				}
 			}

@@ -45,23 +45,23 @@ func (boostedTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, erro
 	})
 }
 
-// ExtraTrees is extremely randomised trees (package trees).
-type ExtraTrees struct{}
+// extraTrees is extremely randomised trees (package trees).
+type extraTrees struct{}
 
 // Name implements Learner.
-func (ExtraTrees) Name() string { return "extra-trees" }
+func (extraTrees) Name() string { return ExtraTreesName }
 
 // Refuses implements Learner.
-func (ExtraTrees) Refuses(int, int) string { return "" }
+func (extraTrees) Refuses(int, int) string { return "" }
 
 // CrossFit implements Learner.
-func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+func (extraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
 		data, fold := one.forTrees()
-		perFold, inAll := extraTrees(one.Rows.Len())
+		perFold, inAll := sizesOfTrees(one.Rows.Len())
 		c, f := newCrossFitted(one.Rows.Len()), &forest{fold: fold, apart: true}
 		for k, held := range one.Folds {
-			t.show("extra-trees", k+1)
+			t.show(ExtraTreesName, k+1)
 			m, err := trees.FitExtraTrees(ctx, data.Subset(one.Others(k)), trees.ExtraConfig{Trees: perFold}, t.Seed+uint64(k))
 			if err != nil {
 				return nil, err
@@ -74,7 +74,7 @@ func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error)
 			c.put(held, means, stds)
 			f.models = append(f.models, m)
 		}
-		t.show("extra-trees", 0)
+		t.show(ExtraTreesName, 0)
 		whole, err := trees.FitExtraTrees(ctx, data, trees.ExtraConfig{Trees: inAll}, t.Seed)
 		if err != nil {
 			return nil, err
@@ -85,9 +85,9 @@ func (ExtraTrees) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error)
 	})
 }
 
-// extraTrees returns the number of extra trees of a fold and of all rows. With the other folds there are
+// sizesOfTrees returns the number of extra trees of a fold and of all rows. With the other folds there are
 // many; with many rows each takes long, and fewer do.
-func extraTrees(rows int) (fold, whole int) {
+func sizesOfTrees(rows int) (fold, whole int) {
 	if rows > 1024 {
 		return 50, 150
 	}

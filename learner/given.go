@@ -9,30 +9,33 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Given is a candidate whose models were fitted elsewhere, such as an estimator of another library. It brings
-// its predictions: those for the labelled rows here, and those for other rows through Model.With.
-type Given struct {
-	Title string // its name
-	// Held are predictions for the labelled rows of the task, with a column for each target. Each must come from a model
-	// that has not learnt from the row. Where a row has no label of a target, the entry has no meaning.
-	Held matrix.Dense[float64]
+// givenLearner is a candidate whose models were fitted elsewhere.
+type givenLearner struct {
+	title string
+	held  matrix.Dense[float64]
 }
 
+// Given returns a learner whose models were fitted elsewhere, such as an estimator of another library. It brings
+// its predictions: those for the labelled rows here, and those for other rows through Model.With. Held has a row for
+// each labelled row of the task, and a column for each target. Each number must come from a model that has not learnt
+// from the row. Where a row has no label of a target, it has no meaning.
+func Given(title string, held matrix.Dense[float64]) Learner { return givenLearner{title, held} }
+
 // Name implements Learner.
-func (g Given) Name() string { return g.Title }
+func (g givenLearner) Name() string { return g.title }
 
 // Refuses implements Learner.
-func (Given) Refuses(int, int) string { return "" }
+func (givenLearner) Refuses(int, int) string { return "" }
 
 // CrossFit implements Learner.
-func (g Given) CrossFit(_ context.Context, t *Task) ([]*CrossFitted, error) {
-	if g.Held.Rows != t.Rows.Len() || g.Held.Cols != t.Targets() {
-		return nil, fmt.Errorf("there are %d×%d predictions for %d labelled rows and %d targets", g.Held.Rows, g.Held.Cols,
+func (g givenLearner) CrossFit(_ context.Context, t *Task) ([]*CrossFitted, error) {
+	if g.held.Rows != t.Rows.Len() || g.held.Cols != t.Targets() {
+		return nil, fmt.Errorf("there are %d×%d predictions for %d labelled rows and %d targets", g.held.Rows, g.held.Cols,
 			t.Rows.Len(), t.Targets())
 	}
 	list := make([]*CrossFitted, t.Targets())
 	for k := range list {
-		list[k] = &CrossFitted{Predictor: given{name: g.Title, target: k}, Means: column(g.Held, k)}
+		list[k] = &CrossFitted{Predictor: given{name: g.title, target: k}, Means: column(g.held, k)}
 	}
 	return list, nil
 }

@@ -80,7 +80,7 @@ func TestGiven(t *testing.T) {
 	s, fresh := linearSample(80), linearSample(280)
 	fresh.X, fresh.Y = fresh.X.Slice(80, 280), fresh.Y[80:]
 	held, elsewhere := foldwise(t, s)
-	m, err := Fit(t.Context(), s, Options{Kind: TreesOnly, Others: []Learner{Given{"ridge", held}}})
+	m, err := Fit(t.Context(), s, Options{Kind: TreesOnly, Others: []Learner{Given("ridge", held)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestGivenOfSeveralTargets(t *testing.T) {
 	s.Y[5], s.Y[8] = math.NaN(), math.NaN()
 	held, predict := foldwise(t, s)
 	held.Data[5], held.Data[8] = math.Inf(1), math.NaN()
-	m, err := Fit(t.Context(), s, Options{Kind: GaussianOnly, Others: []Learner{Given{"ridge", held}}})
+	m, err := Fit(t.Context(), s, Options{Kind: GaussianOnly, Others: []Learner{Given("ridge", held)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,16 +167,16 @@ func TestGivenThatCannotBeUsed(t *testing.T) {
 	one := func(others ...Learner) (*Model, error) {
 		return Fit(t.Context(), s, Options{Kind: TreesOnly, Others: others})
 	}
-	if _, err := one(Given{"ridge", held.Slice(0, 39)}); err == nil ||
+	if _, err := one(Given("ridge", held.Slice(0, 39))); err == nil ||
 		!strings.Contains(err.Error(), "ridge: there are 39×1 predictions for 40") {
 		t.Errorf("too few predictions: %v", err)
 	}
-	for _, others := range [][]Learner{{Given{"ridge", held}, Given{"ridge", held}}, {Given{"boosting", held}}} {
+	for _, others := range [][]Learner{{Given("ridge", held), Given("ridge", held)}, {Given("boosting", held)}} {
 		if _, err := one(others...); err == nil || !strings.Contains(err.Error(), "two learners") {
 			t.Errorf("two learners of a name: %v", err)
 		}
 	}
-	m, err := one(Given{"ridge", held})
+	m, err := one(Given("ridge", held))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestGivenThatCannotBeUsed(t *testing.T) {
 		t.Error("3 predictions for 40 rows were accepted")
 	}
 	held.Set(7, 0, math.NaN())
-	if m, err = one(Given{"ridge", held}); err != nil {
+	if m, err = one(Given("ridge", held)); err != nil {
 		t.Fatal(err)
 	}
 	if c := m.Candidates()[2]; c.Left == "" || c.Weight != 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -26,14 +26,14 @@ func (l tired) CrossFit(context.Context, *Task) ([]*CrossFitted, error) {
 // TestLearnersThatGiveUp: a learner of somebody's own that gives up without predictions is left out with its reason,
 // and one whose results are incomplete is an error.
 func TestLearnersThatGiveUp(t *testing.T) {
-	m := fit(t, t.Context(), made(30), Process{}, tired{[]*CrossFitted{{Left: "too tired"}}})
+	m := fit(t, t.Context(), made(30), processLearner{}, tired{[]*CrossFitted{{Left: "too tired"}}})
 	if c := m.Candidates()[1]; c.Left != "too tired" || c.Weight != 0 {
 		t.Errorf("%+v", c)
 	}
 	for _, list := range [][]*CrossFitted{nil, {nil}, {{Means: make([]float64, 3)}}} {
 		if _,
 			err := fitBlend(t.Context(), made(30), small(), func(int) []Learner {
-			return []Learner{Process{},
+			return []Learner{processLearner{},
 				tired{list}}
 		}); err == nil || !strings.Contains(err.Error(), "tired: it ") {
 			t.Errorf("%v: %v", list, err)
@@ -70,7 +70,7 @@ func TestRareLevels(t *testing.T) {
 	rows.Set(7, 1, 0)
 	rows.Set(7, 2, 1)
 	rows.Set(7, 3, 0)
-	scaling, err := dataset.FitScalerAll(dataset.Population, rows)
+	scaling, err := encode.FitScalerAll(encode.Population, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,13 @@ type Learner interface {
 	CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error)
 }
 
+// The names of learners of this package that others mention.
+const (
+	NetworkName    = "network"
+	ProcessName    = "gp"
+	ExtraTreesName = "extra-trees"
+)
+
 // CrossFitted is what a learner has learnt about a target.
 type CrossFitted struct {
 	Predictor Predictor

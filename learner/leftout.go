@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -44,7 +44,7 @@ type LeftOut struct {
 func (t *Task) tamed() *Task {
 	labels, moved := t.Labels.Clone(), false
 	for k := range t.Targets() {
-		low, high := dataset.OrdinaryLabels(column(t.Labels, k), farOut)
+		low, high := encode.OrdinaryLabels(column(t.Labels, k), farOut)
 		for i := range labels.Rows {
 			if y := labels.At(i, k); y < low || y > high {
 				labels.Set(i, k, min(max(y, low), high))
@@ -62,7 +62,7 @@ func (t *Task) tamed() *Task {
 
 // absurd returns the labels of a target to leave out, in the order of rows, given candidates that were cross-fitted.
 func (t *Task) absurd(target int, crossed []*CrossFitted) []int {
-	known, labels := dataset.Labelled(t.Labels, target)
+	known, labels := encode.Labelled(t.Labels, target)
 	if len(known) < fewestLeft {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (t *Task) absurd(target int, crossed []*CrossFitted) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
-	low, high := dataset.OrdinaryLabels(labels, farOut)
+	low, high := encode.OrdinaryLabels(labels, farOut)
 	ordinary := func(i int) bool { return labels[i] >= low && labels[i] <= high }
 	for n := len(known) / mostLeft; n > 0; n-- {
 		if last := sizes[order[n-1]]; last > absurdAt && last >= gap*sizes[order[n]] &&

@@ -16,7 +16,7 @@ import (
 func TestAbsurdLabelsAreLeftOut(t *testing.T) {
 	clean, wrong := made(60), made(60)
 	wrong.Y[7] = 1000
-	both := []Learner{Process{}, ExtraTrees{}}
+	both := []Learner{processLearner{}, extraTrees{}}
 	right, m := fit(t, t.Context(), clean, both...), fit(t, t.Context(), wrong, both...)
 	if len(right.LeftOut()) > 0 {
 		t.Fatalf("right labels are left out: %+v", right.LeftOut())
@@ -59,7 +59,7 @@ func TestWrongLabelsOfSeveralTargets(t *testing.T) {
 		held.Set(i, 1, -2*s.Y[2*i]-0.1)
 	}
 	s.Y[2*10+1] = -5000
-	m := fit(t, t.Context(), s, append(all(), Given{Title: "elsewhere", Held: held})...)
+	m := fit(t, t.Context(), s, append(all(), Given("elsewhere", held))...)
 	if first, second := m.LeftOut(), m.Target(1).LeftOut(); len(first) > 0 || len(second) != 1 || second[0].Row != 10 {
 		t.Errorf("left out: %+v, %+v", first, second)
 	}

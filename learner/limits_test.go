@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 	tests := whole.X.Slice(60, 340)
 	off := func(s network.Sample) float64 {
 		t.Helper()
-		m := fit(t, t.Context(), s, Process{})
+		m := fit(t, t.Context(), s, processLearner{})
 		if got := m.Intervals().Rows; s.Sides != nil && got != 60-below {
 			t.Errorf("intervals are based on %d rows, want %d", got, 60-below)
 		}

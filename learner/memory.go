@@ -25,7 +25,7 @@ func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 		// Bytes for each row, which has up to two nodes in a tree: of the trees that stay, in lists that have grown, and
 		// of those of all rows once more, as they grow.
 		const nodes = 2 * 12
-		perFold, inAll := extraTrees(rows)
+		perFold, inAll := sizesOfTrees(rows)
 		stay, grown := 1.25*nodes*float64(DefaultFolds*perFold+inAll), 2.5*nodes*float64(inAll)
 		keep += atMost(targets * stay * float64(rows))
 		fit += atMost((grown + 16*float64(inputs)) * float64(rows))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/gp"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -34,8 +35,8 @@ type Model struct {
 // blended is what the models of all targets of a blend share.
 type blended struct {
 	kind    Kind
-	inputs  dataset.Scaler
-	columns *dataset.Encoder
+	inputs  encode.Scaler
+	columns *encode.Encoder
 	centres []float64
 	source  string
 	rows    int // labelled rows
@@ -368,7 +369,7 @@ func (m *Model) TrainingNote() string {
 }
 
 // Columns returns how a table becomes rows for the model: nil where there was no table.
-func (m *Model) Columns() *dataset.Encoder {
+func (m *Model) Columns() *encode.Encoder {
 	if m.blended == nil {
 		return m.alone.Columns()
 	}
@@ -410,7 +411,7 @@ func (m *Model) Inputs(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
 }
 
 // Scaling returns how rows become those of Inputs.
-func (m *Model) Scaling() dataset.Scaler {
+func (m *Model) Scaling() encode.Scaler {
 	if m.blended == nil {
 		inputs, _ := m.alone.Scaling()
 		return inputs

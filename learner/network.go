@@ -8,14 +8,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// Network is the paper's network. As a learner it is an ensemble: the networks of the folds are
+// networkLearner is the paper's network. As a learner it is an ensemble: the networks of the folds are
 // averaged. With several targets it has an output for each.
-type Network struct {
+type networkLearner struct {
 	Options network.Options
 	Folds   int // that are held out; 0 means the fewer the more labels there are
 }
@@ -35,10 +35,10 @@ func smooth(c network.Config) network.Config {
 }
 
 // Name implements Learner.
-func (Network) Name() string { return "network" }
+func (networkLearner) Name() string { return NetworkName }
 
 // Refuses implements Learner.
-func (Network) Refuses(int, int) string { return "" }
+func (networkLearner) Refuses(int, int) string { return "" }
 
 // NetworkFolds is how many of the folds networks are trained for: a training takes as long as all
 // that the other candidates do, and with many labels a few folds say enough. On twenty real tables with 256 labels, two
@@ -54,12 +54,12 @@ func NetworkFolds(labels int) int {
 }
 
 // folds returns how many folds of a task networks are trained for.
-func (n Network) folds(t *Task) int {
+func (n networkLearner) folds(t *Task) int {
 	return min(cmp.Or(n.Folds, NetworkFolds(t.Rows.Len())), len(t.Folds))
 }
 
 // CrossFit implements Learner. After the first fold it gives up if its weight would be next to nothing.
-func (n Network) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+func (n networkLearner) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	list := make([]*CrossFitted, t.Targets())
 	for k := range list {
 		list[k] = newCrossFitted(t.Rows.Len())
@@ -97,7 +97,7 @@ func (n Network) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) 
 }
 
 // fit trains a network on all folds but one.
-func (n Network) fit(ctx context.Context, t *Task, fold int) (*network.Model, error) {
+func (n networkLearner) fit(ctx context.Context, t *Task, fold int) (*network.Model, error) {
 	o, rest := n.Options, slices.DeleteFunc(t.Others(fold), t.unlabelled)
 	o.Config.Seed = t.Seed + uint64(fold)
 	o.Holdout, o.Folds, o.Columns, o.Targets, o.Centres = new(0.0), 0, nil, nil, nil
@@ -122,7 +122,7 @@ const leastWeight = 0.05
 
 // KeepsNetworks reports whether networks weigh enough in a blend, for some target, to be trained for all folds.
 func (m *Model) KeepsNetworks() bool {
-	weighs := func(c Candidate) bool { return c.Name == Network{}.Name() && c.Weight >= leastWeight }
+	weighs := func(c Candidate) bool { return c.Name == NetworkName && c.Weight >= leastWeight }
 	for k := range m.Targets() {
 		if slices.ContainsFunc(m.Target(k).Candidates(), weighs) {
 			return true
@@ -139,7 +139,7 @@ func (t *Task) hopeless(list []*CrossFitted) bool {
 	}
 	for k, c := range list {
 		candidates := append(t.crossed[k][:len(t.crossed[k]):len(t.crossed[k])], c)
-		known, labels := dataset.Labelled(t.Labels, k)
+		known, labels := encode.Labelled(t.Labels, k)
 		rows := intersection(t.Folds[0], known)
 		if len(candidates) == 1 || len(rows) < 2 {
 			return false

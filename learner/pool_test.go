@@ -89,7 +89,7 @@ func TestIntervalsRelyOnRandomRows(t *testing.T) {
 	wide := s
 	wide.Random = nil
 	length := func(s network.Sample) (float64, *Model) {
-		m := fit(t, t.Context(), s, Process{})
+		m := fit(t, t.Context(), s, processLearner{})
 		low, high, err := m.PredictInterval(t.Context(), s.Unlabelled, 0.9)
 		if err != nil {
 			t.Fatal(err)
@@ -131,8 +131,8 @@ func TestIntervalsRelyOnRandomRows(t *testing.T) {
 func TestIntervalsOfAllFolds(t *testing.T) {
 	s := made(60)
 	s.Random = slices.Repeat([]bool{true, false}, 30)
-	n := Network{Options: small().Network, Folds: 2}
-	m := fit(t, t.Context(), s, Process{}, n, biased{name: "own", off: 1})
+	n := networkLearner{Options: small().Network, Folds: 2}
+	m := fit(t, t.Context(), s, processLearner{}, n, biased{name: "own", off: 1})
 	if m.Candidates()[1].Weight == 0 {
 		t.Fatalf("the network has no weight: %s", m.Choice())
 	}
@@ -157,7 +157,7 @@ func TestIntervalsOfAllFolds(t *testing.T) {
 		t.Errorf("a network that is the only candidate: %+v", got)
 	}
 	s.Random = slices.Repeat([]bool{true, true, false}, 20)
-	if got := fit(t, t.Context(), s, Process{}, n, biased{name: "own", off: 1}).Intervals(); got.Rows != 24 ||
+	if got := fit(t, t.Context(), s, processLearner{}, n, biased{name: "own", off: 1}).Intervals(); got.Rows != 24 ||
 		got.Outside != 0 || got.Random == 0 {
 		t.Errorf("with mostly random rows: %+v", got)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Process is a Gaussian process (package gp) on inputs that are scaled as a network's are. A
+// processLearner is a Gaussian process (package gp) on inputs that are scaled as a network's are. A
 // category has one length scale. The zero value has the usual prior beliefs.
-type Process struct{ prior gp.Prior }
+type processLearner struct{ prior gp.Prior }
 
 // processNames are the names of processes by their prior beliefs.
-var processNames = [...]string{gp.Alike: "gp", gp.Sparse: "gp-sparse", gp.Stationary: "gp-stationary"}
+var processNames = [...]string{gp.Alike: ProcessName, gp.Sparse: "gp-sparse", gp.Stationary: "gp-stationary"}
 
 // fewForSparse is how many labels processes with other beliefs take in a blend: with more, the labels outweigh beliefs.
 const fewForSparse = 128
@@ -25,10 +25,10 @@ const fewForSparse = 128
 const mostForProcess = gp.MostLabels
 
 // Name implements Learner.
-func (p Process) Name() string { return processNames[p.prior] }
+func (p processLearner) Name() string { return processNames[p.prior] }
 
 // Refuses implements Learner.
-func (Process) Refuses(rows, _ int) string {
+func (processLearner) Refuses(rows, _ int) string {
 	if rows > mostForProcess {
 		return fmt.Sprintf("it takes at most %s labels", words.Whole(mostForProcess))
 	}
@@ -42,7 +42,7 @@ const fewForOneProcess = 512
 
 // CrossFit implements Learner. With few labels, hyperparameters are fitted again in each fold, and
 // the processes of the folds are averaged with that of all labels.
-func (p Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
+func (p processLearner) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) {
 	return t.EachTarget(func(one *Task) (*CrossFitted, error) {
 		inputs := matrix.Converted[float64](one.Rows.Scaled)
 		t.show(p.Name(), 0)
@@ -80,7 +80,7 @@ func (p Process) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, error) 
 }
 
 // heldInClosedForm predicts held-out rows with the hyperparameters of all.
-func (p Process) heldInClosedForm(ctx context.Context, t *Task, m *gp.Model) (*CrossFitted, error) {
+func (p processLearner) heldInClosedForm(ctx context.Context, t *Task, m *gp.Model) (*CrossFitted, error) {
 	folds := make([]int, t.Rows.Len())
 	for k, held := range t.Folds {
 		for _, row := range held {
@@ -106,7 +106,7 @@ func (t *Task) usualProcesses() (usual processes) {
 }
 
 // fit fits a process to some of the rows.
-func (p Process) fit(ctx context.Context, t *Task, usual *gp.Model, inputs matrix.Dense[float64],
+func (p processLearner) fit(ctx context.Context, t *Task, usual *gp.Model, inputs matrix.Dense[float64],
 	rows []int) (*gp.Model, error) {
 	units := make([]float64, inputs.Cols)
 	for i := range units {

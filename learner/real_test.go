@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -125,7 +125,7 @@ func coverageByTable(list []measured) (low, high float64) {
 }
 
 // measure fits a model to random rows and measures it on up to 2000 others.
-func measure(t *testing.T, kind string, x matrix.Dense[float32], y []float64, e *dataset.Encoder,
+func measure(t *testing.T, kind string, x matrix.Dense[float32], y []float64, e *encode.Encoder,
 	seed uint64) (m measured, ok bool) {
 	t.Helper()
 	order := rng.New(seed, "learner: real tables").Perm(len(y))
@@ -186,7 +186,7 @@ func realTables(t *testing.T) (names []string) {
 }
 
 // realTable returns a table. Its encoder is nil if all columns are numbers.
-func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *dataset.Encoder) {
+func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *encode.Encoder) {
 	t.Helper()
 	switch {
 	case slices.Contains(golden.Tables(t, "lab"), name):
@@ -203,7 +203,7 @@ func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *da
 }
 
 // labTable returns a table of a laboratory, encoded as a user's table is.
-func labTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *dataset.Encoder) {
+func labTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *encode.Encoder) {
 	t.Helper()
 	var text bytes.Buffer
 	if err := csv.NewWriter(&text).WriteAll(golden.Records(t, "lab", name+".csv.gz")); err != nil {

@@ -3,7 +3,7 @@ package learner
 import (
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -25,8 +25,8 @@ func TestRelevance(t *testing.T) {
 	} else if list, err := m.Relevance(t.Context(), rows); list != nil || err != nil {
 		t.Errorf("without a table: %v, %v", list, err)
 	}
-	o.Network.Columns = &dataset.Encoder{Numeric: []string{"noise", "number", "more noise"},
-		Categories: []dataset.Category{{Column: "word", Levels: []string{"a", "b", "c"}}}}
+	o.Network.Columns = &encode.Encoder{Numeric: []string{"noise", "number", "more noise"},
+		Categories: []encode.Category{{Column: "word", Levels: []string{"a", "b", "c"}}}}
 	m, err := Fit(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (t *Task) crossFitOn(ctx context.Context, s scale) (*CrossFitted, error) {
 			on.Sides[i] = -side
 		}
 	}
-	list, err := Process{}.CrossFit(ctx, &on)
+	list, err := processLearner{}.CrossFit(ctx, &on)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func TestScaledProcess(t *testing.T) {
 	if more, err := again.MarshalBinary(); err != nil || !bytes.Equal(more, raw) {
 		t.Error("the loaded model is saved otherwise", err)
 	}
-	if old, err := fit(t, t.Context(), s, Process{}).MarshalBinary(); err != nil || !bytes.HasPrefix(old, []byte(magic)) ||
+	if old, err := fit(t, t.Context(), s, processLearner{}).MarshalBinary(); err != nil || !bytes.HasPrefix(old, []byte(magic)) ||
 		!bytes.HasPrefix(raw, []byte(newerMagic)) {
 		t.Error("the versions of the files are wrong", err)
 	}

@@ -57,7 +57,7 @@ func (w *Stopwatch) Stop() {
 // on average; 0 means that there are none.
 func (w *Stopwatch) Forecast(sample, c network.Config, inputs, from, to int, networkFolds float64) (seconds float64) {
 	for name, taken := range w.seconds {
-		if name == (Network{}).Name() {
+		if name == NetworkName {
 			seconds += networkFolds / float64(w.models[name]) * w.fold(taken, sample, c, inputs, others(from), others(to))
 		} else {
 			seconds += taken * growth(name, from, to)
@@ -145,7 +145,7 @@ func Measure(ctx context.Context, s network.Sample, o Options) (*Pace, error) {
 	p.sample = o.Network.Config
 	o.Shown = p.watch.Shown
 	if !o.Kind.Blends() {
-		p.watch.Shown(Network{}.Name(), 0, 0)
+		p.watch.Shown(NetworkName, 0, 0)
 	}
 	_, err := Fit(ctx, s, o)
 	p.watch.Stop()

@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Rows are rows of features in two forms: as a dataset.Encoder returns them, and as a dataset.Scaler
+// Rows are rows of features in two forms: as a encode.Encoder returns them, and as a encode.Scaler
 // scales these, which is how kernels see them. A learner reads the one that suits it; to make its predictions a
 // kernel, it must do without the raw ones.
 type Rows struct{ Raw, Scaled matrix.Dense[float32] }
@@ -25,9 +26,9 @@ func (r Rows) Select(rows []int) Rows {
 }
 
 // scaledBy returns rows in both forms.
-func scaledBy(s dataset.Scaler, raw matrix.Dense[float32]) Rows {
+func scaledBy(s encode.Scaler, raw matrix.Dense[float32]) Rows {
 	scaled := matrix.New[float32](raw.Rows, raw.Cols)
-	dataset.Scale(scaled, raw, s)
+	encode.Scale(scaled, raw, s)
 	return Rows{raw, scaled}
 }
 
@@ -37,7 +38,7 @@ type Task struct {
 	Labels matrix.Dense[float64] // a column for each target; NaN is a missing label
 	// Columns say which features belong together; nil means that each is a number.
 	Columns []Column
-	Scaling dataset.Scaler // of the rows; it was learnt from unlabelled rows, too
+	Scaling encode.Scaler // of the rows; it was learnt from unlabelled rows, too
 	Seed    uint64
 	Ranges  dataset.Ranges // of the labels, as declared
 	Sides   []int8         // as those of a network.Sample
@@ -73,7 +74,7 @@ func (t *Task) Others(fold int) []int {
 // One returns the task of one target, with the rows that have a label of it, and their numbers
 // in this task.
 func (t *Task) One(target int) (*Task, []int) {
-	known, labels := dataset.Labelled(t.Labels, target)
+	known, labels := encode.Labelled(t.Labels, target)
 	one := *t
 	one.Labels = matrix.View(len(labels), 1, labels)
 	one.Ranges = dataset.Ranges{t.Ranges.Of(target)}
@@ -156,7 +157,7 @@ func (t *Task) check(names []string) error {
 		return errors.New("the rows have no columns to learn from")
 	}
 	for k := range t.Targets() {
-		if known, _ := dataset.Labelled(t.Labels, k); len(known) < FewestLabels {
+		if known, _ := encode.Labelled(t.Labels, k); len(known) < FewestLabels {
 			what := "rows have a label"
 			if names != nil && t.Targets() > 1 {
 				what = fmt.Sprintf("rows have a label of %q", names[k])
@@ -173,7 +174,7 @@ const DefaultFolds = 5
 // cutFolds returns n random folds, each with its share of the labels of every target.
 func cutFolds(labels matrix.Dense[float64], n int, seed uint64) [][]int {
 	folds := make([][]int, min(n, labels.Rows))
-	total := dataset.CountLabels(labels)
+	total := encode.CountLabels(labels)
 	counts := matrix.New[float64](len(folds), labels.Cols) // labels of each target in each fold
 	for _, row := range rng.New(seed, "learner folds").Perm(labels.Rows) {
 		rarest := -1 // target that the row has a label of

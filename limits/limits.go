@@ -1,10 +1,6 @@
 // Package limits holds what a batch must meet, in the words of the person who asks for it: what it may cost, how many
 // rows of a group it may have, which rows share a value, what is measured more than once, and which rows must, or may
 // not, be in it.
-//
-//	Ask.Check   rejects limits that make no sense, whatever the rows
-//	Ask.Bind    turns the limits into selection.Constraints on the rows of a pool
-//	Bound       describes them, explains why they cannot hold together, and lists the measurements of a batch
 package limits
 
 import (
@@ -44,8 +40,8 @@ type Layout = plate.Layout
 type Ask struct {
 	Batch int // measurements; 0 means as many as fit into the budget
 	Limits
-	// Repeated, unless nil, are the labelled rows of the batch that are measured once more. Nil means that Bind chooses
-	// them, by ReplicateShare.
+	// Repeated, unless nil, are the labelled rows of the batch that are measured once more. Nil means that they are
+	// drawn, by ReplicateShare.
 	Repeated *Repeated
 
 	Layout  Layout   // wells of plates for the measurements of the batch
@@ -90,19 +86,15 @@ func (l *Limits) Divide(lines, labelled int) Division {
 	return d
 }
 
-// whole reports whether a batch of this many measurements has a whole number of picks, at least one.
-func (l *Limits) whole(lines int) bool {
-	left := lines - l.Repeats(lines)
-	return left > 0 && left%l.Times() == 0
+// Measurement is one line of a batch: a pick, which may be measured several times, or a labelled row that is measured
+// once more to learn the noise.
+type Measurement struct {
+	ID        string `json:"id"`
+	Index     int    `json:"index"`     // row of the input, from 0: of the pool's or, for a repeat, of the labelled rows'
+	Pick      int    `json:"pick"`      // where the row is in the lists of the result; -1 for a repeat
+	Replicate int    `json:"replicate"` // of this row in this batch, from 1
+	Repeat    bool   `json:"repeat,omitempty"`
+	Reason    string `json:"reason"`
+	Plate     int    `json:"plate,omitempty"` // from 1, and the well on it; 0 and empty without Ask.Layout
+	Well      string `json:"well,omitempty"`
 }
-
-// repeats is how many labelled rows the batch measures once more.
-func (a *Ask) repeats() int {
-	if a.Repeated != nil {
-		return a.Repeated.Rows
-	}
-	return a.Repeats(a.Batch)
-}
-
-// picks is how many rows are picked for the measurements of the batch.
-func (a *Ask) picks() int { return (a.Batch - a.repeats()) / a.Times() }

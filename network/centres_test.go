@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -67,7 +68,7 @@ func TestRowsOfRawNumbers(t *testing.T) {
 	if got := predicted(far, o); !slices.Equal(got, want) {
 		t.Errorf("far from zero %v, want %v", got[:3], want[:3])
 	}
-	o.Columns, o.Centres = &dataset.Encoder{Numeric: []string{"a", "b", "c"}, Centres: o.Centres}, nil
+	o.Columns, o.Centres = &encode.Encoder{Numeric: []string{"a", "b", "c"}, Centres: o.Centres}, nil
 	if got := predicted(far, o); !slices.Equal(got, want) {
 		t.Errorf("of columns %v, want %v", got[:3], want[:3])
 	}
@@ -76,9 +77,9 @@ func TestRowsOfRawNumbers(t *testing.T) {
 		"centres beside columns": o,
 		"1 centres for 3 inputs": {Centres: []float64{1}},
 		"but must be finite":     {Centres: []float64{1, math.NaN(), 2}},
-		"centre 0 is +Inf": {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"},
+		"centre 0 is +Inf": {Columns: &encode.Encoder{Numeric: []string{"a", "b", "c"},
 			Centres: []float64{math.Inf(1), 0, 0}}},
-		"2 centres for 3 numeric ": {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"}, Centres: []float64{1, 0}}},
+		"2 centres for 3 numeric ": {Columns: &encode.Encoder{Numeric: []string{"a", "b", "c"}, Centres: []float64{1, 0}}},
 	} {
 		if _, err := Fit(context.Background(), Sample{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

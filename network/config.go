@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 )
 
 // Config is everything that determines a network except the data. Fields that
@@ -105,8 +105,8 @@ const (
 
 // More limits that only a mistake exceeds.
 const (
-	MostMembers = kernel.MostMembers // networks of an ensemble
-	MostEpochs  = 1 << 30            // of a training
+	MostMembers = kernels.MostMembers // networks of an ensemble
+	MostEpochs  = 1 << 30             // of a training
 )
 
 func (a Architecture) check() error {

@@ -28,7 +28,7 @@ type Device interface {
 	// It may be called from several goroutines; the same call leaves the same bits.
 	TrainNetworks(ctx context.Context, t *DeviceTraining) error
 	// Compute runs a program on rows, block by block, and writes its result, which is in
-	// float64, to dst. A step that the device does not offer is kernel.ErrNoProgram. The
+	// float64, to dst. A step that the device does not offer is kernels.ErrNoProgram. The
 	// context is checked once per block.
 	Compute(ctx context.Context, p *program.Program, dst, rows matrix.Dense[float64]) error
 }

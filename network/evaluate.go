@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -49,7 +49,7 @@ func (m *Model) evaluate(team *linalg.Team, x matrix.Dense[Real], withVariances 
 	for from := 0; from < x.Rows; from += forwardBlock {
 		to := min(from+forwardBlock, x.Rows)
 		rows := block.Slice(0, to-from)
-		dataset.Scale(rows, x.Slice(from, to), m.inputs)
+		encode.Scale(rows, x.Slice(from, to), m.inputs)
 		for i, p := range passes {
 			p.inputs(rows, nil)
 			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(i)[from:to]),
@@ -86,7 +86,7 @@ func (m *Model) evaluateOn(ctx context.Context, d Device, x matrix.Dense[Real],
 		rows := m.scaled(x.Slice(from, min(from+most, x.Rows)))
 		found := matrix.New[float64](rows.Rows, p.Values[p.Result].Width)
 		if err := d.Compute(ctx, p, found, matrix.Converted[float64](rows)); err != nil {
-			if ctx.Err() != nil || errors.Is(err, kernel.ErrNoProgram) {
+			if ctx.Err() != nil || errors.Is(err, kernels.ErrNoProgram) {
 				return nil, err
 			}
 			return nil, &DeviceError{"predicting", d.Name(), err}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -22,7 +22,7 @@ func TestFarLabelsDoNotSetTheScale(t *testing.T) {
 	}
 	o := Options{Config: Config{Training: Training{Epochs: 4}, Architecture: Architecture{Hidden: []int{8}}},
 		Holdout: new(0.0)}
-	scale := func(s Sample) dataset.LabelScaler {
+	scale := func(s Sample) encode.LabelScaler {
 		m, err := Fit(t.Context(), s, o)
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestFarLabelsDoNotSetTheScale(t *testing.T) {
 		_, labels := m.Scaling()
 		return labels
 	}
-	want, err := dataset.FitLabelScaler(s.Y)
+	want, err := encode.FitLabelScaler(s.Y)
 	if err != nil || scale(s) != want {
 		t.Errorf("ordinary labels are scaled by %+v, not %+v (%v)", scale(s), want, err)
 	}

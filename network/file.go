@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -55,13 +56,13 @@ type fileTraining struct {
 }
 
 type filePreprocessing struct {
-	Inputs string              `json:"inputs"` // inputScaling, or centredScaling if inputs have centres
-	Labels dataset.LabelScaler `json:"labels"`
+	Inputs string             `json:"inputs"` // inputScaling, or centredScaling if inputs have centres
+	Labels encode.LabelScaler `json:"labels"`
 }
 
 // fileTarget is a target after the first.
 type fileTarget struct {
-	Labels      dataset.LabelScaler `json:"labels"`
+	Labels      encode.LabelScaler  `json:"labels"`
 	Uncertainty []posterior         `json:"uncertainty"`
 	Provenance  Provenance          `json:"provenance"`
 	Intervals   conformal.Intervals `json:"intervals"`
@@ -250,7 +251,7 @@ func (m *Model) UnmarshalBinary(raw []byte) error {
 }
 
 // checkColumns reports columns that do not match the networks' inputs.
-func checkColumns(columns *dataset.Encoder, inputs int) error {
+func checkColumns(columns *encode.Encoder, inputs int) error {
 	if columns == nil {
 		return nil
 	}
@@ -314,7 +315,7 @@ func (m *Model) take(f *tensorFile, a fileArchitecture) error {
 			return err
 		}
 	}
-	m.inputs = dataset.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
+	m.inputs = encode.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
 	err := errors.Join(
 		takeTensor(f, m.inputs.Mean, "inputs.mean", a.Inputs),
 		takeTensor(f, m.inputs.Deviation, "inputs.deviation", a.Inputs),

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -35,7 +35,7 @@ func TestSaveAndLoad(t *testing.T) {
 	path := filepath.Join(dir, "model.safetensors")
 	x, y := raw(1, 400, 0.1)
 	o := quick(2)
-	o.Columns, o.Source = &dataset.Encoder{Numeric: []string{"a", "b", "c"}}, "a test"
+	o.Columns, o.Source = &encode.Encoder{Numeric: []string{"a", "b", "c"}}, "a test"
 	r := mustFit(t, x, y, o)
 	for range 2 { // the second time over an old file
 		if err := r.Save(path); err != nil {

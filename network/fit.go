@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -33,7 +34,7 @@ type Options struct {
 
 	// Scaling, unless nil, scales the inputs, instead of one that is learnt from the rows: networks that
 	// see different rows then take the same inputs.
-	Scaling *dataset.Scaler
+	Scaling *encode.Scaler
 
 	Noise float64 // σ² of the last-layer posterior, for labels of variance 1; 0 means 1e-6
 
@@ -44,7 +45,7 @@ type Options struct {
 	// from, how a table became the rows (nil where there was no table), and the names of
 	// the targets (nil where they have none). None of them changes what is learnt.
 	Source  string
-	Columns *dataset.Encoder
+	Columns *encode.Encoder
 	Targets []string
 	// Centres, where there was no table, are what was subtracted from the raw numbers of each
 	// input in float64, before they were rounded to the rows of the sample (dataset.Centre); nil
@@ -264,7 +265,7 @@ func tooLarge(name string, y []float64, targets int) error {
 			return fmt.Errorf("%s: %w", name, &ValueError{Row: i / targets, Column: i % targets, Value: v})
 		}
 		if math.IsInf(v*v, 1) {
-			return fmt.Errorf("%s: %w", name, &dataset.RangeError{Row: i / targets, Column: i % targets, Value: v})
+			return fmt.Errorf("%s: %w", name, &encode.RangeError{Row: i / targets, Column: i % targets, Value: v})
 		}
 	}
 	return nil
@@ -279,7 +280,7 @@ func (s Sample) heldOut(o Options) (Sample, []int, error) {
 	if share == 0 {
 		return s, nil, nil
 	}
-	if s.X.Rows < dataset.FewestToLearn {
+	if s.X.Rows < encode.FewestToLearn {
 		return s, nil, fmt.Errorf("there are %d rows, but one is needed for training and one for validation", s.X.Rows)
 	}
 	held := min(max(1, int(share*float64(s.X.Rows))), s.X.Rows-1, most)
@@ -366,7 +367,7 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 	}
 	if o.Scaling != nil {
 		m.inputs = *o.Scaling
-	} else if m.inputs, err = dataset.FitScalerAll(dataset.Population, s.X, s.ValidX, s.Unlabelled); err != nil {
+	} else if m.inputs, err = encode.FitScalerAll(encode.Population, s.X, s.ValidX, s.Unlabelled); err != nil {
 		return d, err
 	}
 	for i, one := range m.targets() {
@@ -383,7 +384,7 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 }
 
 // ordinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is
-// (dataset.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the
+// (encode.OrdinaryLabels). That is about 27 standard deviations of normal labels. Log-normal ones, of which the
 // logarithm has a deviation of 1, exceed it once in 6,000.
 const ordinaryReach = 10
 
@@ -392,7 +393,7 @@ const ordinaryReach = 10
 func (s Sample) tamed(labels []float64) Sample {
 	s.Y, s.ValidY = slices.Clone(s.Y), slices.Clone(s.ValidY)
 	for k := range s.Targets {
-		low, high := dataset.OrdinaryLabels(labelsOf(labels, s.Targets, k), ordinaryReach)
+		low, high := encode.OrdinaryLabels(labelsOf(labels, s.Targets, k), ordinaryReach)
 		for _, y := range [][]float64{s.Y, s.ValidY} {
 			for i := k; i < len(y); i += s.Targets {
 				if y[i] < low || y[i] > high { // not NaN
@@ -434,22 +435,22 @@ func (o Options) targetName(i int) string {
 }
 
 // fitLabels learns the scaling of a target's labels.
-func fitLabels(s Sample, target int) (dataset.LabelScaler, error) {
+func fitLabels(s Sample, target int) (encode.LabelScaler, error) {
 	if s.Targets == 1 {
-		return dataset.FitLabelScaler(s.Y)
+		return encode.FitLabelScaler(s.Y)
 	}
 	if err := unusableLabels(nil, matrix.View(s.X.Rows, s.Targets, s.Y)); err != nil {
-		return dataset.LabelScaler{}, fmt.Errorf("labels: %w", err)
+		return encode.LabelScaler{}, fmt.Errorf("labels: %w", err)
 	}
 	own := withoutMissing(labelsOf(s.Y, s.Targets, target))
 	if len(own) == 0 {
-		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least %d rows",
-			s.X.Rows, dataset.FewestToLearn)
+		return encode.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least %d rows",
+			s.X.Rows, encode.FewestToLearn)
 	}
 	if s.ValidX.Rows > 0 && len(withoutMissing(labelsOf(s.ValidY, s.Targets, target))) == 0 {
-		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d validation rows", s.ValidX.Rows)
+		return encode.LabelScaler{}, fmt.Errorf("there is no label among the %d validation rows", s.ValidX.Rows)
 	}
-	return dataset.FitLabelScaler(own)
+	return encode.FitLabelScaler(own)
 }
 
 func withoutMissing(y []float64) []float64 {
@@ -458,7 +459,7 @@ func withoutMissing(y []float64) []float64 {
 
 func (m *Model) scaled(x matrix.Dense[Real]) matrix.Dense[Real] {
 	s := matrix.New[Real](x.Rows, x.Cols)
-	dataset.Scale(s, x, m.inputs)
+	encode.Scale(s, x, m.inputs)
 	return s
 }
 
@@ -472,7 +473,7 @@ func (m *Model) scaledLabels(y []float64) matrix.Dense[Real] {
 	s := matrix.New[Real](len(y)/len(targets), len(targets))
 	for k, one := range targets {
 		own := slices.Clone(labelsOf(y, len(targets), k))
-		dataset.ScaleLabels(own, own, one.labels)
+		encode.ScaleLabels(own, own, one.labels)
 		for i, v := range own {
 			s.Set(i, k, Real(min(max(v, -farthest), farthest)))
 		}

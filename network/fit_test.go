@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -64,7 +65,7 @@ func TestModelPredictsInTheUnitsOfTheLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := Measure(matrix.View(1, len(got), got), y)
+		m := stats.Measure(matrix.View(1, len(got), got), y)
 		if m.RMSE > 10 { // the labels' deviation is 21, the noise 3
 			t.Errorf("%d members: RMSE %.2f", members, m.RMSE)
 		}
@@ -221,7 +222,7 @@ func TestFitRefuses(t *testing.T) {
 		"holdout":      {fit(x, y, Options{Holdout: new(1.0)}), "hold out is 1"},
 		"members":      {fit(x, y, quick(-1)), "-1 members"},
 		"noise":        {fit(x, y, Options{Noise: -1}), "σ²"},
-		"table": {fit(x, y, Options{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}),
+		"table": {fit(x, y, Options{Columns: &encode.Encoder{Numeric: []string{"a", "b"}}}),
 			"the columns give 2 inputs, but the networks have 3"},
 	}
 	for name, test := range tests {
@@ -295,7 +296,7 @@ func TestHoldout(t *testing.T) {
 			t.Errorf("%d rows to hold out: %+v", c.valid, p)
 		}
 	}
-	want, err := dataset.FitLabelScaler([]float64{1, 1, 1})
+	want, err := encode.FitLabelScaler([]float64{1, 1, 1})
 	if err != nil || want.Deviation != 1 {
 		t.Errorf("%+v, %v", want, err)
 	}
@@ -507,7 +508,7 @@ func TestLabelsFarFromTheOthers(t *testing.T) {
 		{X: x, Y: y, ValidX: x.SelectRows(upTo(1)), ValidY: []float64{1e300}},
 	} {
 		_, err := Fit(t.Context(), s, o)
-		if out := (*dataset.RangeError)(nil); !errors.As(err, &out) || out.Value != 1e300 {
+		if out := (*encode.RangeError)(nil); !errors.As(err, &out) || out.Value != 1e300 {
 			t.Errorf("a label of 1e300: %v", err)
 		}
 	}

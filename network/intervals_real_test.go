@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/sets"
@@ -85,7 +85,7 @@ func TestIntervalsOnRealData(t *testing.T) {
 
 // measureIntervals fits to random rows of a set and measures on 2000 others. It also
 // reports whether the model uses adaptive intervals.
-func measureIntervals(t *testing.T, r *dataset.Regression, labels int,
+func measureIntervals(t *testing.T, r *sets.Regression, labels int,
 	split uint64) (found [len(intervalKinds)]measured, adaptive bool) {
 	t.Helper()
 	order := rng.New(split, "intervals on real data", uint64(labels)).Perm(r.X.Rows)
@@ -128,7 +128,7 @@ func measureIntervals(t *testing.T, r *dataset.Regression, labels int,
 }
 
 func measureLength(u Uncertain, y []float64, typical, radius float64, intervals conformal.Intervals) (m measured) {
-	scaler, _ := dataset.FitLabelScaler(y)
+	scaler, _ := encode.FitLabelScaler(y)
 	for i, v := range y {
 		h := radius * intervals.Stretch(u.Std[i]/typical)
 		m.length += 2 * h / scaler.Deviation / float64(len(y))

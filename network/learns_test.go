@@ -9,9 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/sets"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -47,7 +48,7 @@ func TestLearnsAsInThePaper(t *testing.T) {
 		}
 		few, many := 0.0, 0.0
 		for id := range uint32(*learnSplits) {
-			split, err := dataset.PublishedSplit(data.X.Rows, dataset.PaperSizes(data.X.Rows), id)
+			split, err := sets.PublishedSplit(data.X.Rows, sets.PaperSizes(data.X.Rows), id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,21 +68,21 @@ func TestLearnsAsInThePaper(t *testing.T) {
 type task struct {
 	x     matrix.Dense[float32]
 	y     []float32
-	split dataset.Split
+	split sets.Split
 }
 
-func newTask(t *testing.T, data *dataset.Regression, split dataset.Split) task {
+func newTask(t *testing.T, data *sets.Regression, split sets.Split) task {
 	t.Helper()
-	inputs, err := dataset.FitScaler(data.X, dataset.Population, split.Train, split.Pool)
+	inputs, err := encode.FitScaler(data.X, encode.Population, split.Train, split.Pool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels, err := dataset.FitLabelScaler(data.Y)
+	labels, err := encode.FitLabelScaler(data.Y)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := task{x: matrix.New[float32](data.X.Rows, data.X.Cols), y: make([]float32, len(data.Y)), split: split}
-	dataset.Scale(s.x, data.X, inputs)
+	encode.Scale(s.x, data.X, inputs)
 	for i, y := range data.Y {
 		s.y[i] = float32((y - labels.Mean) / labels.Deviation)
 	}
@@ -103,7 +104,7 @@ func (s task) rmse(t *testing.T, rows []int, seed uint64) float64 {
 	x, y := s.rows(s.split.Test)
 	z := matrix.New[float32](x.Rows, 1)
 	net.Predict(t.Context(), z, x)
-	return network.Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)),
+	return stats.Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)),
 		matrix.Converted[float64](y).Data).RMSE
 }
 

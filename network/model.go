@@ -11,8 +11,9 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -28,15 +29,15 @@ type Model struct {
 	config     Config   // that the networks were trained with
 	holdout    *float64
 	ensemble   Ensemble
-	inputs     dataset.Scaler
-	labels     dataset.LabelScaler
+	inputs     encode.Scaler
+	labels     encode.LabelScaler
 	posteriors []posterior // one for each member, in scaled labels
 	scores     []float64   // R_i of the intervals, in ascending order
 	intervals  conformal.Intervals
 	residuals  []Residual // not saved
 	note       string     // not saved
 	provenance Provenance
-	columns    *dataset.Encoder
+	columns    *encode.Encoder
 	centres    []float64 // of the inputs, where there are no columns; nil means zeros
 	ranges     dataset.Ranges
 }
@@ -82,7 +83,7 @@ func (m *Model) Predict(ctx context.Context, x matrix.Dense[Real]) ([]float64, e
 		return nil, err
 	}
 	mean := e.mean()
-	dataset.UnscaleLabels(mean, mean, m.labels)
+	encode.UnscaleLabels(mean, mean, m.labels)
 	return mean, nil
 }
 
@@ -129,7 +130,7 @@ func (m *Model) uncertain(e *evaluation) Uncertain {
 		u.Spread[i] = math.Sqrt(outer) * m.labels.Deviation
 		u.Std[i] = math.Sqrt(inner+outer) * m.labels.Deviation
 	}
-	dataset.UnscaleLabels(u.Mean, u.Mean, m.labels)
+	encode.UnscaleLabels(u.Mean, u.Mean, m.labels)
 	if t := m.intervals.Typical; t > 0 {
 		u.Relative = make([]float64, rows)
 		for i, s := range u.Std {
@@ -240,8 +241,8 @@ func (m *Model) Centres() []float64 {
 }
 
 // Scaling returns how rows become the inputs of the networks, and their outputs labels.
-func (m *Model) Scaling() (inputs dataset.Scaler, labels dataset.LabelScaler) {
-	return dataset.Scaler{Mean: slices.Clone(m.inputs.Mean), Deviation: slices.Clone(m.inputs.Deviation)}, m.labels
+func (m *Model) Scaling() (inputs encode.Scaler, labels encode.LabelScaler) {
+	return encode.Scaler{Mean: slices.Clone(m.inputs.Mean), Deviation: slices.Clone(m.inputs.Deviation)}, m.labels
 }
 
 // Provenance returns how the model was made.
@@ -257,7 +258,7 @@ func (m *Model) TrainingNote() string { return m.note }
 
 // Columns returns how a table becomes rows for the model, as given to Fit: nil
 // where there was no table.
-func (m *Model) Columns() *dataset.Encoder { return m.columns }
+func (m *Model) Columns() *encode.Encoder { return m.columns }
 
 // usable reports what is wrong with rows to predict.
 func (m *Model) usable(team *linalg.Team, x matrix.Dense[Real]) error {
@@ -286,7 +287,7 @@ func (m *Model) checked(ctx context.Context, x matrix.Dense[Real], withVariances
 	}
 	if d := DeviceOf(ctx); d != nil {
 		e, err := m.evaluateOn(ctx, d, x, withVariances)
-		if !errors.Is(err, kernel.ErrNoProgram) {
+		if !errors.Is(err, kernels.ErrNoProgram) {
 			return e, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -199,7 +200,7 @@ func TestTheBestEpochIsKept(t *testing.T) {
 	}
 	z := matrix.New[Real](d.ValidX.Rows, 1)
 	net.Predict(t.Context(), z, d.ValidX)
-	if rmse := Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)),
+	if rmse := stats.Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)),
 		matrix.Converted[float64](d.ValidY).Data).RMSE; math.Abs(rmse/seen[best].ValidRMSE-1) > tolerance(1e-12, 1e-6) {
 		t.Errorf("the network's RMSE is %v, that of the kept epoch %v", rmse, seen[best].ValidRMSE)
 	}

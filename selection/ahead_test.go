@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -126,10 +127,10 @@ func TestWholeBatchesAcrossRanks(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 37))
 	for _, m := range []Method{LCMD{}, BAIT{Sigma2: 1e-2, Backward: true}, MaxDet{Sigma2: 1e-2}, FrankWolfe{}, Random{}} {
-		p := wholeBatch(r, Block+500)
+		p := wholeBatch(r, place.Block+500)
 		want, err := Select(t.Context(), m, p)
 		must(t, err)
-		results, errs := across(t, m, p, 0, Block)
+		results, errs := across(t, m, p, 0, place.Block)
 		for i, got := range results {
 			must(t, errs[i])
 			if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Runs, want.Runs) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -26,7 +27,7 @@ func blockProblem(e Entry) Problem[float64] {
 		}
 		return m
 	}
-	p := Problem[float64]{Pool: normal(2*Block + 3000), Train: normal(40), Mode: TP, Batch: 8, Seed: 3}
+	p := Problem[float64]{Pool: normal(2*place.Block + 3000), Train: normal(40), Mode: TP, Batch: 8, Seed: 3}
 	if e.Aims {
 		p.Aims.Weights = make([]float64, p.Pool.Rows)
 		for i := range p.Aims.Weights {
@@ -135,7 +136,7 @@ func sizeOf(t *testing.T, p Problem[float64], selected []int, centre Centre, roo
 	}
 	total, block, dist := 0.0, 0.0, make([]float64, all.Rows)
 	for row := range p.Pool.Rows {
-		if row%Block == 0 {
+		if row%place.Block == 0 {
 			total, block = total+block, 0
 		}
 		simd.For[float64]().SqDistRows(dist, p.Pool.Row(row), all.Data, all.Stride)

@@ -15,10 +15,6 @@ type (
 	RowError = place.RowError
 	// MethodError reports that a method cannot be used on a problem.
 	MethodError = place.MethodError
-	// DeviceError is a failure of a device, not of the rows.
-	DeviceError = place.DeviceError
-	// RankError is the error of another rank.
-	RankError = place.RankError
 )
 
 // Stuck is the error of a Next or NextBackward that can prefer no row, for example
@@ -52,6 +48,3 @@ func (e *ConflictError) Error() string {
 	}
 	return "selection: no batch meets the constraints " + words.List(e.Fields) + " together"
 }
-
-// PoolRow returns the row of the whole pool that an error is about; -1 if there is none.
-func PoolRow(err error) int { return place.PoolRow(err) }

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // TestGoldenLarge selects 256 of 50000 rows by the gradients of a trained
@@ -107,9 +108,9 @@ func mustBeLarge(t *testing.T, name string, got []int) {
 func onFeatures(t *testing.T, p selection.Problem[float64], k kernel.Kernel[float64]) selection.Problem[float64] {
 	t.Helper()
 	var err error
-	p.Pool, err = kernel.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[float64]), p.Pool)
+	p.Pool, err = kernels.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[float64]), p.Pool)
 	must(t, err)
-	p.Train, err = kernel.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[float64]), p.Train)
+	p.Train, err = kernels.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[float64]), p.Train)
 	must(t, err)
 	return p
 }

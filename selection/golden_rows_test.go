@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/kernels"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // goldenRow is a row of the paper's tables: a whole pipeline.
@@ -137,15 +138,15 @@ func (g *goldenKernels) base(t *testing.T, name string, model int) kernel.Kernel
 	t.Helper()
 	switch name {
 	case "ll":
-		k, err := kernel.NewLastLayers(g.nets[model], 1)
+		k, err := kernels.NewLastLayers(g.nets[model], 1)
 		must(t, err)
 		return k
 	case "grad":
-		return kernel.NewGrad(g.nets[model])
+		return kernels.NewGrad(g.nets[model])
 	case "linear":
 		return kernel.NewLinear[float64](g.train.Cols)
 	}
-	k, err := kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: g.train.Cols, Layers: 3, SigmaW: g.nets[0].SigmaW})
+	k, err := kernels.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: g.train.Cols, Layers: 3, SigmaW: g.nets[0].SigmaW})
 	must(t, err)
 	return k
 }

@@ -8,8 +8,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection/internal/space"
+	"github.com/nextbatch/nextbatch/internal/place"
 )
 
 // checkOrder reports an order that is not one of the pool.
@@ -90,63 +89,8 @@ func (r *Result) rename(order []int) {
 
 // renamed gives the row of the pool in an error its number there.
 func renamed(err error, order []int) error {
-	if row := (*RowError)(nil); errors.As(err, &row) && PoolRow(err) >= 0 {
+	if row := (*RowError)(nil); errors.As(err, &row) && place.PoolRow(err) >= 0 {
 		row.Row = order[row.Row]
 	}
 	return err
-}
-
-// ShareInOrder exchanges rows between ranks, each of which holds its share of a pool: then each has the rows of its
-// share of the pool in the order. All of them call it, at the same time.
-func ShareInOrder[T matrix.Float](ranks Ranks, share matrix.Dense[T], order []int) (matrix.Dense[T], error) {
-	me, pool := ranks.Rank(), len(order)
-	first, _ := Share(pool, me, ranks.Size())
-	moved := matrix.New[T](share.Rows, share.Cols)
-	places := func(of, at int) (list []int) { // in the share of a rank, of the rows that another one holds
-		from, to := Share(pool, of, ranks.Size())
-		low, high := Share(pool, at, ranks.Size())
-		for place, row := range order[from:to] {
-			if row >= low && row < high {
-				list = append(list, place)
-			}
-		}
-		return list
-	}
-	send := func(to int) error {
-		start, _ := Share(pool, to, ranks.Size())
-		var own []int
-		for _, place := range places(to, me) {
-			own = append(own, order[start+place]-first)
-		}
-		return ranks.Send(space.BytesOf(share.SelectRows(own).Data), to)
-	}
-	receive := func(from int) error {
-		at := places(me, from)
-		rows := matrix.New[T](len(at), share.Cols)
-		if err := ranks.Receive(space.BytesOf(rows.Data), from); err != nil {
-			return err
-		}
-		for i, place := range at {
-			copy(moved.Row(place), rows.Row(i))
-		}
-		return nil
-	}
-	for _, place := range places(me, me) {
-		copy(moved.Row(place), share.Row(order[first+place]-first))
-	}
-	for other := range ranks.Size() { // of two ranks the lower one sends first; all meet the others in the same order
-		steps := []func(int) error{send, receive}
-		if other < me {
-			slices.Reverse(steps)
-		}
-		for _, step := range steps {
-			if other == me {
-				break
-			}
-			if err := step(other); err != nil {
-				return moved, err
-			}
-		}
-	}
-	return moved, nil
 }

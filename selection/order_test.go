@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
@@ -86,14 +87,15 @@ func TestOrderOfRows(t *testing.T) {
 // with the plain one.
 func TestOrderOfEqualRows(t *testing.T) {
 	t.Parallel()
-	p := Problem[float32]{Pool: matrix.New[float32](2*Block, 3), Train: matrix.New[float32](1, 3), Mode: TP, Batch: 12}
+	p := Problem[float32]{Pool: matrix.New[float32](2*place.Block, 3), Train: matrix.New[float32](1, 3), Mode: TP,
+		Batch: 12}
 	for i := range p.Pool.Rows {
 		p.Pool.Set(i, i%3, float32(1+i/3%2))
 	}
 	p = inAnOrder(p, 5)
 	for _, m := range []Method{LCMD{}, MaxDist{}, MaxDet{Sigma2: 1}} {
 		want := mustPick(t, m, p)
-		if r := want.Rows(); slices.Max(r) < Block {
+		if r := want.Rows(); slices.Max(r) < place.Block {
 			t.Errorf("%s: equal rows are picked from the start of the pool: %v", m.Name(), r)
 		}
 		plain := p
@@ -105,7 +107,7 @@ func TestOrderOfEqualRows(t *testing.T) {
 		for _, rank := range newGroup(2) {
 			running.Go(func() {
 				part := p
-				from, to := Share(p.Pool.Rows, rank.Rank(), rank.Size())
+				from, to := place.Share(p.Pool.Rows, rank.Rank(), rank.Size())
 				part.Pool = p.Pool.Slice(from, to)
 				if got, err := SelectAcross(t.Context(), rank, m, part); err != nil || !slices.Equal(got.Picks, want.Picks) {
 					t.Errorf("%s: on two ranks %v, error %v, want %v", m.Name(), got, err, want.Rows())
@@ -135,7 +137,7 @@ func TestWrongOrder(t *testing.T) {
 	p.Order = []int{2, 3, 0, 1}
 	p.Pool.Set(3, 0, math.NaN())
 	_, err := Select(t.Context(), LCMD{}, p)
-	if PoolRow(err) != 1 || fmt.Sprint(err) != "selection: pool row 1: feature 0 is NaN" {
+	if place.PoolRow(err) != 1 || fmt.Sprint(err) != "selection: pool row 1: feature 0 is NaN" {
 		t.Errorf("%v", err)
 	}
 }
@@ -143,7 +145,7 @@ func TestWrongOrder(t *testing.T) {
 // TestShareInOrder: three ranks exchange rows, so that together they hold the pool in the order.
 func TestShareInOrder(t *testing.T) {
 	t.Parallel()
-	pool := matrix.New[float32](5*Block+3, 2)
+	pool := matrix.New[float32](5*place.Block+3, 2)
 	for i := range pool.Rows {
 		pool.Set(i, 0, float32(i))
 	}
@@ -151,8 +153,8 @@ func TestShareInOrder(t *testing.T) {
 	var running sync.WaitGroup
 	for _, rank := range newGroup(3) {
 		running.Go(func() {
-			from, to := Share(pool.Rows, rank.Rank(), 3)
-			got, err := ShareInOrder(rank, pool.Slice(from, to), order)
+			from, to := place.Share(pool.Rows, rank.Rank(), 3)
+			got, err := place.ShareInOrder(rank, pool.Slice(from, to), order)
 			if want := pool.SelectRows(order[from:to]); err != nil || !slices.Equal(got.Data, want.Data) {
 				t.Errorf("rank %d has other rows, error %v", rank.Rank(), err)
 			}

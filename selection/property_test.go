@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/selection/selectiontest"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 func mustSelect[T matrix.Float](t *testing.T, m selection.Method, p selection.Problem[T]) *selection.Result {

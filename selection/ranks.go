@@ -8,47 +8,21 @@ import (
 	"hash/fnv"
 
 	"github.com/nextbatch/nextbatch/internal/place"
-	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
-
-// Ranks connects the processes that share a pool.
-type Ranks = place.Ranks
-
-// Block is the number of rows that a pool is cut at multiples of.
-const Block = place.Block
-
-// ErrLost means that the connection between ranks has failed.
-var ErrLost = place.ErrLost
-
-// Share returns the rows of a pool that a rank of several holds: whole blocks, as equal
-// in number as they can be.
-func Share(pool, rank, size int) (from, to int) {
-	blocks := (pool + Block - 1) / Block
-	return min(rank*blocks/size*Block, pool), min((rank+1)*blocks/size*Block, pool)
-}
-
-// CheckShares reports a pool that is too small for size ranks.
-func CheckShares(pool, size int) error {
-	if blocks := (pool + Block - 1) / Block; size > blocks {
-		return fmt.Errorf("the pool has %d rows, and a rank holds at least %d: use at most %s", pool, Block,
-			words.Count(blocks, "rank", "ranks"))
-	}
-	return nil
-}
 
 // SelectAcross is Select for a pool that several ranks share. Pool holds the rows of this
 // rank, which follow those of the rank before; all ranks but the last that has rows hold
 // a multiple of Block. Everything else in p is about the whole pool, and the same on all
 // ranks, as is the result. The method must be one of this package.
-func SelectAcross[T matrix.Float](ctx context.Context, ranks Ranks, m Method, p Problem[T]) (*Result, error) {
+func SelectAcross[T matrix.Float](ctx context.Context, ranks place.Ranks, m Method, p Problem[T]) (*Result, error) {
 	q := questionOf(&p)
 	network, err := space.Meet(ctx, ranks, p.Pool.Rows, p.Pool.Cols, space.HashRows(p.Train, p.Aims.Rows), q.hash(m))
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckShares(network.PoolSize(), ranks.Size()); p.Kernel != nil && err != nil {
+	if err := place.CheckShares(network.PoolSize(), ranks.Size()); p.Kernel != nil && err != nil {
 		return nil, &ProblemError{Field: "Pool", Reason: err.Error()}
 	}
 	if _, ours := m.(described); !ours {
@@ -62,7 +36,9 @@ func SelectAcross[T matrix.Float](ctx context.Context, ranks Ranks, m Method, p 
 
 // Agree returns the same error on all ranks if one of them has one, or if its context
 // was cancelled. The others get its text.
-func Agree(ctx context.Context, ranks Ranks, err error) error { return space.Agree(ctx, ranks, err) }
+func Agree(ctx context.Context, ranks place.Ranks, err error) error {
+	return space.Agree(ctx, ranks, err)
+}
 
 // hash identifies everything but the rows that is the same on all ranks.
 func (q *question) hash(m Method) int64 {
@@ -71,8 +47,8 @@ func (q *question) hash(m Method) int64 {
 	c := q.constraints
 	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, c.MinPerGroup, c.MaxGroups, c.Runs, len(c.Cost),
 		len(c.Group), len(c.Same), len(q.weights))
-	lists := [][]byte{space.BytesOf(c.Cost), space.BytesOf(c.Group), space.BytesOf(c.Same), space.BytesOf(q.weights)}
-	for _, numbers := range append(lists, space.BytesOf(q.order)) {
+	lists := [][]byte{place.BytesOf(c.Cost), place.BytesOf(c.Group), place.BytesOf(c.Same), place.BytesOf(q.weights)}
+	for _, numbers := range append(lists, place.BytesOf(q.order)) {
 		h.Write(numbers)
 	}
 	return int64(h.Sum64())

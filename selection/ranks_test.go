@@ -10,7 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -112,9 +114,9 @@ func TestRanksSelectTheSame(t *testing.T) {
 // sameOnAnyNumber cuts a pool into 1, 2, 3, 4 and 7 shares of unequal lengths, one of them empty.
 func sameOnAnyNumber(t *testing.T) {
 	kind := hardrows.All()["decaying"]
-	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*Block+123, 5, 1),
+	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*place.Block+123, 5, 1),
 		Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
-	const b = Block
+	const b = place.Block
 	for _, e := range Methods() {
 		if !slices.Contains([]string{"lcmd", "maxdist", "kmeanspp", "maxdet", "bait-f", "frankwolfe", "random"}, e.Name) {
 			continue
@@ -132,12 +134,12 @@ func sameOnAnyNumber(t *testing.T) {
 // is smaller. After three picks a kernel of rank 3 leaves so little variance that MaxDet
 // needs twice as many digits.
 func sameInKernelSpace(t *testing.T) {
-	pool, train := matrix.New[float64](Block+500, 3), matrix.New[float64](30, 3)
+	pool, train := matrix.New[float64](place.Block+500, 3), matrix.New[float64](30, 3)
 	rng.FillNormal(rng.New(1, "ranks test"), pool.Data)
 	rng.FillNormal(rng.New(2, "ranks test"), train.Data)
-	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, Block},
-		Require: []int{3, Block + 7}}}
-	laplace, err := kernel.NewLaplace[float64](3, 1)
+	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, place.Block},
+		Require: []int{3, place.Block + 7}}}
+	laplace, err := kernels.NewLaplace[float64](3, 1)
 	must(t, err)
 	maxDet, frankWolfe := MaxDet{Sigma2: 5e-8, In: InKernelSpace}, FrankWolfe{In: InKernelSpace}
 	for _, c := range []struct {
@@ -155,7 +157,7 @@ func sameInKernelSpace(t *testing.T) {
 		p.Kernel, p.Mode = c.k, c.mode
 		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) {
 			cutIntoRanks(t,
-				c.m, p, []int{0, Block})
+				c.m, p, []int{0, place.Block})
 		})
 	}
 }
@@ -177,9 +179,10 @@ func (k lowRank) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) err
 
 func sameOverRanks[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 	rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](kind, n, 24, seed) }
-	p := Problem[T]{Pool: rows(3*Block+500, 1), Train: rows(40, 2), Batch: 8, Seed: 5, Pending: []int{7, 2*Block + 1},
-		Constraints: Constraints{Exclude: []int{0, Block, 40000}, Require: []int{3, 2 * Block}}}
-	aims := map[Mode]Aims[T]{P: {Rows: rows(Block+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
+	p := Problem[T]{Pool: rows(3*place.Block+500, 1), Train: rows(40, 2), Batch: 8, Seed: 5,
+		Pending:     []int{7, 2*place.Block + 1},
+		Constraints: Constraints{Exclude: []int{0, place.Block, 40000}, Require: []int{3, 2 * place.Block}}}
+	aims := map[Mode]Aims[T]{P: {Rows: rows(place.Block+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
 	for i := range p.Pool.Rows {
 		aims[TP].Weights[i] = 1 / float64(1+i%7)
 	}
@@ -194,7 +197,7 @@ func sameOverRanks[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 				c.Cost, c.Budget = aims[TP].Weights, 1e9
 			}
 			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) {
-				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0, Block, 3 * Block})
+				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0, place.Block, 3 * place.Block})
 			})
 		}
 	}
@@ -218,7 +221,7 @@ func cutIntoRanks[T matrix.Float](t *testing.T, m Method, p Problem[T], ways ...
 
 // TestRanksEndTogether cancels one rank, and gives one a row that is not finite: all of them end.
 func TestRanksEndTogether(t *testing.T) {
-	p := Problem[float32]{Pool: matrix.New[float32](2*Block, 3), Batch: 50}
+	p := Problem[float32]{Pool: matrix.New[float32](2*place.Block, 3), Batch: 50}
 	rng.FillNormal(rng.New(1, "ranks test"), p.Pool.Data)
 	for name, c := range map[string]struct {
 		want  error
@@ -239,7 +242,7 @@ func TestRanksEndTogether(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					own := p
-					own.Pool = p.Pool.Slice(i*Block, (i+1)*Block).Clone()
+					own.Pool = p.Pool.Slice(i*place.Block, (i+1)*place.Block).Clone()
 					if i == 1 && c.spoil == nil {
 						own.Pool.Set(5, 1, float32(math.NaN()))
 					}
@@ -254,7 +257,7 @@ func TestRanksEndTogether(t *testing.T) {
 				if err == nil || c.want != nil && !errors.Is(err, c.want) {
 					t.Errorf("rank %d ends with %v, want %v", i, err, c.want)
 				}
-				if c.want == nil && !strings.Contains(err.Error(), fmt.Sprintf("row %d", Block+5)) {
+				if c.want == nil && !strings.Contains(err.Error(), fmt.Sprintf("row %d", place.Block+5)) {
 					t.Errorf("rank %d: %v, which does not name the row as the whole pool numbers it", i, err)
 				}
 			}
@@ -265,7 +268,8 @@ func TestRanksEndTogether(t *testing.T) {
 // TestRanksOfDifferentProblems gives one rank of three features of another network, or another
 // command: all of them end, and say what to do.
 func TestRanksOfDifferentProblems(t *testing.T) {
-	p := Problem[float32]{Pool: matrix.New[float32](2*Block+9, 3), Train: matrix.New[float32](10, 3), Batch: 5, Mode: TP}
+	p := Problem[float32]{Pool: matrix.New[float32](2*place.Block+9, 3), Train: matrix.New[float32](10, 3), Batch: 5,
+		Mode: TP}
 	rng.FillNormal(rng.New(1, "ranks test"), p.Pool.Data)
 	rng.FillNormal(rng.New(2, "ranks test"), p.Train.Data)
 	for name, c := range map[string]struct {
@@ -290,7 +294,7 @@ func TestRanksOfDifferentProblems(t *testing.T) {
 		for i, rank := range ranks {
 			running.Go(func() {
 				own := p
-				own.Pool = p.Pool.Slice(i*Block, min((i+1)*Block, p.Pool.Rows))
+				own.Pool = p.Pool.Slice(i*place.Block, min((i+1)*place.Block, p.Pool.Rows))
 				if i == 1 {
 					c.spoil(&own)
 				}
@@ -308,7 +312,7 @@ func TestRanksOfDifferentProblems(t *testing.T) {
 
 // metered counts what a rank exchanges.
 type metered struct {
-	Ranks
+	place.Ranks
 	gathered, broadcast, chained, bytes int
 }
 
@@ -334,17 +338,17 @@ func (c *metered) Send(data []byte, to int) error {
 // rows less one of 32 leaves the steps alone.
 func BenchmarkExchanges(b *testing.B) {
 	kind := hardrows.All()["decaying"]
-	p := Problem[float64]{Pool: hardrows.Matrix[float64](kind, 2*Block, 64, 1),
+	p := Problem[float64]{Pool: hardrows.Matrix[float64](kind, 2*place.Block, 64, 1),
 		Train: hardrows.Matrix[float64](kind, 500, 64, 2)}
 	of := func(m Method, batch int) *metered {
 		p.Batch = batch
 		ranks := newGroup(2)
 		first := &metered{Ranks: ranks[0]}
 		var running sync.WaitGroup
-		for i, r := range []Ranks{first, ranks[1]} {
+		for i, r := range []place.Ranks{first, ranks[1]} {
 			running.Go(func() {
 				own := p
-				own.Pool = p.Pool.Slice(i*Block, (i+1)*Block)
+				own.Pool = p.Pool.Slice(i*place.Block, (i+1)*place.Block)
 				if _, err := SelectAcross(b.Context(), r, m, own); err != nil {
 					b.Error(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
 	"github.com/nextbatch/nextbatch/selection/internal/nearest"
@@ -99,7 +100,7 @@ func TestInFileChangesNothing(t *testing.T) {
 // with weights and without, and picks the same rows as in memory.
 func TestMomentsOfAFile(t *testing.T) {
 	kind := hardrows.Some()["decaying"]
-	pool, train := hardrows.Matrix[float64](kind, 2*Block+77, 5, 1), hardrows.Matrix[float64](kind, 20, 5, 2)
+	pool, train := hardrows.Matrix[float64](kind, 2*place.Block+77, 5, 1), hardrows.Matrix[float64](kind, 20, 5, 2)
 	weights := make([]float64, pool.Rows)
 	for i := range weights {
 		weights[i] = float64(i % 7)

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/gp"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // Space is how much of a kernel's feature space is available.
@@ -102,7 +102,7 @@ type Source[T matrix.Float] struct {
 
 	// Normals returns random numbers that depend only on the seed, the purpose
 	// and the network.
-	Normals func(purpose string) transform.Normals
+	Normals func(purpose string) kernel.Normals
 }
 
 // Size holds what determines the memory of a kernel.
@@ -147,7 +147,7 @@ func (k KernelInfo) width(number float64, z Size) int {
 // mostLayers is more than any network has: a larger number is a typing error.
 const mostLayers = 1000
 
-var kernels = newRegistry("kernel",
+var allKernels = newRegistry("kernel",
 	KernelInfo{Name: linearKernel().Name, Section: "4.1 Linear Kernel", Description: "the inputs themselves",
 		Space: Explicit, published: true},
 	KernelInfo{Name: nngpKernel().Name, Section: "4.1 Infinite-width NNGP",
@@ -204,17 +204,17 @@ func linear[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], e
 }
 
 func nngp[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewNNGP[T](s.Infinite)
+	return kernels.NewNNGP[T](s.Infinite)
 }
 
 func ntk[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewNTK[T](s.Infinite)
+	return kernels.NewNTK[T](s.Infinite)
 }
 
 func infiniteWidth(_ float64, z Size) int { return z.Inputs + 1 }
 
 func laplace[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewLaplace[T](s.Inputs, s.Number)
+	return kernels.NewLaplace[T](s.Inputs, s.Number)
 }
 
 // mostFitted is how many labelled rows the length scales are fitted on, because the
@@ -255,11 +255,11 @@ func ofProcess[T matrix.Float](p kernel.Process, sigma2 float64) (kernel.Kernel[
 		return nil, fmt.Errorf("the variance of the noise is %v, but must be positive and finite", p.Noise)
 	}
 	p.Variance *= sigma2 / p.Noise
-	return kernel.NewStationary[T](p.Stationary)
+	return kernels.NewStationary[T](p.Stationary)
 }
 
 // sample returns k of n numbers in increasing order, all sets equally likely.
-func sample(n, k int, from transform.Normals) []int {
+func sample(n, k int, from kernel.Normals) []int {
 	keys, index := make([]float64, n), make([]int, n)
 	for i := range n {
 		keys[i], index[i] = from.NormFloat64(), i
@@ -279,7 +279,7 @@ func selected(labels []float64, index []int) []float64 {
 }
 
 func lastLayers[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewLastLayers(s.Taps, int(s.Number))
+	return kernels.NewLastLayers(s.Taps, int(s.Number))
 }
 
 // lastLayersSpace: all layers but the last are products.
@@ -299,7 +299,7 @@ func lastLayersWidth(number float64, z Size) int {
 }
 
 func gradient[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewGrad(s.Taps), nil
+	return kernels.NewGrad(s.Taps), nil
 }
 
 func gradientWidth(_ float64, z Size) int {
@@ -311,7 +311,7 @@ func gradientWidth(_ float64, z Size) int {
 }
 
 func leaf[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewLeaf[T](s.Leaves)
+	return kernels.NewLeaf[T](s.Leaves)
 }
 
 // manyTrees and manyMembers are forecast with where their numbers are unknown.
@@ -320,16 +320,16 @@ const manyTrees, manyMembers = 1000, 100
 func leafWidth(_ float64, z Size) int { return cmp.Or(z.Trees, manyTrees) }
 
 func predictions[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewPredictions[T](s.Members)
+	return kernels.NewPredictions[T](s.Members)
 }
 
 func predictionsWidth(_ float64, z Size) int { return cmp.Or(z.Members, manyMembers) }
 
 // Kernels lists the base kernels, those registered by the user last.
-func Kernels() []KernelInfo { return kernels.all() }
+func Kernels() []KernelInfo { return allKernels.all() }
 
 // Info describes the kernel. The result for an unknown kernel has no name.
 func (k Kernel) Info() KernelInfo {
-	info, _ := kernels.find(k.Name)
+	info, _ := allKernels.find(k.Name)
 	return info
 }

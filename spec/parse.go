@@ -165,9 +165,9 @@ func (p *parser) kernel() (Kernel, extent) {
 	if p.err != nil {
 		return Kernel{}, name
 	}
-	info, ok := kernels.find(p.text[name.from:name.to])
+	info, ok := allKernels.find(p.text[name.from:name.to])
 	if !ok {
-		p.fail(unknown(p.text, name, "kernel", kernels.names()))
+		p.fail(unknown(p.text, name, "kernel", allKernels.names()))
 		return Kernel{}, name
 	}
 	k := Kernel{Name: info.Name, Number: p.argument(name, info.Parameter)}

@@ -19,9 +19,9 @@ func RegisterMethod(m MethodInfo, maker MethodMaker) {
 
 // RegisterKernel adds a base kernel under a name, like RegisterMethod.
 func RegisterKernel(k KernelInfo, maker KernelMaker) {
-	kernels.require(k.Name, maker.Double != nil)
+	allKernels.require(k.Name, maker.Double != nil)
 	k.DoubleOnly = maker.Single == nil
-	kernels.add(k)
+	allKernels.add(k)
 	kernelMakers.put(k.Name, maker)
 }
 

@@ -9,7 +9,6 @@
 package spec
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/footprint"
@@ -122,21 +121,6 @@ func (s Spec) AllTransforms() (list []Transform) {
 	return append(list, s.Transforms...)
 }
 
-// anyKernel reports whether a base kernel has a property.
-func (s Spec) anyKernel(has func(KernelInfo) bool) bool {
-	return slices.ContainsFunc(s.BaseKernels(), func(k Kernel) bool { return has(k.Info()) })
-}
-
-// Ties reports whether the kernel has few values, so that a method finds many rows equally good.
-func (s Spec) Ties() bool {
-	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.Leaves })
-}
-
-// OwnFeatures reports whether the spec uses features that the user supplies.
-func (s Spec) OwnFeatures() bool {
-	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.OwnFeatures })
-}
-
 // Members returns how many networks the kernel combines: 1 without an ensemble, and in a sum
 // the most of any term.
 func (s Spec) Members() int {
@@ -152,26 +136,6 @@ func (s Spec) Members() int {
 	return most
 }
 
-// Passes returns how many networks a row goes through: the members of every term of a sum.
-func (s Spec) Passes() int {
-	if len(s.Terms) == 0 {
-		return s.Members()
-	}
-	passes := 0
-	for _, term := range s.terms() {
-		passes += term.TrainedNetworks()
-	}
-	return max(1, passes)
-}
-
-// Networks returns how many networks the kernel needs, trained or not.
-func (s Spec) Networks() int {
-	if s.anyKernel(func(k KernelInfo) bool { return k.Networks == AnyNetwork }) {
-		return max(1, s.TrainedNetworks())
-	}
-	return s.TrainedNetworks()
-}
-
 // TrainedNetworks returns how many trained networks the kernel needs.
 func (s Spec) TrainedNetworks() int {
 	most := 0
@@ -184,68 +148,8 @@ func (s Spec) TrainedNetworks() int {
 	return s.Members()
 }
 
-// UsesLearner reports whether a kernel uses what other learners than networks have learnt, if there
-// is something.
-func (s Spec) UsesLearner() bool {
-	return s.UsesKernel() && s.anyKernel(func(k KernelInfo) bool { return k.Process || k.Leaves || k.Members })
-}
-
-// NeedsLabelled reports whether the spec cannot do without labelled rows.
-func (s Spec) NeedsLabelled() bool {
-	return s.TrainedNetworks() > 0 || s.Mode == TP ||
-		s.anyKernel(func(k KernelInfo) bool { return k.Train || k.Leaves || k.Members }) ||
-		slices.ContainsFunc(s.AllTransforms(), func(t Transform) bool { return t.Info().Train })
-}
-
-// SinglePart returns how many of the transformations can be computed in float32:
-// the first one that cannot, and all after it, are computed in float64. Those of the terms
-// of a sum are not counted.
-func (s Spec) SinglePart() int {
-	if s.startsInDouble() {
-		return 0
-	}
-	for i, t := range s.Transforms {
-		if t.Info().DoubleOnly {
-			return i
-		}
-	}
-	return len(s.Transforms)
-}
-
-// startsInDouble reports whether the kernel is in float64 before the first transformation.
-func (s Spec) startsInDouble() bool {
-	return s.Kernel.Info().DoubleOnly || slices.ContainsFunc(s.terms(), Spec.DoubleKernel)
-}
-
-// SketchesInSingle reports whether a transformation that can be computed in float32 needs
-// features. A kernel in float64 then starts from features in float32.
-func (s Spec) SketchesInSingle() bool {
-	return slices.ContainsFunc(s.Transforms[:s.SinglePart()], func(t Transform) bool { return t.Info().Needs != Values })
-}
-
-// DoubleKernel reports whether the spec's kernel is in float64, whatever the
-// method.
-func (s Spec) DoubleKernel() bool {
-	return s.UsesKernel() && (s.startsInDouble() || s.SinglePart() < len(s.Transforms))
-}
-
-// Double reports whether the method is computed in float64.
-func (s Spec) Double() bool { return s.DoubleKernel() || s.Method.Info().DoubleOnly }
-
-// ComputesInDouble reports whether a selection by the spec computes in float64
-// where the rows are in float64, and so depends on digits that float32 does not
-// hold.
-func (s Spec) ComputesInDouble() bool { return s.Double() || s.Method.Info().PrefersDouble }
-
 // UsesKernel reports whether the method uses a kernel.
 func (s Spec) UsesKernel() bool { return !s.Method.Info().NoKernel }
-
-// KeepFeatures reports whether anything after the first done transformations
-// needs features.
-func (s Spec) KeepFeatures(done int) bool {
-	needs := func(t Transform) bool { return t.Info().Needs != Values }
-	return s.Method.Info().Features || slices.ContainsFunc(s.Transforms[done:], needs)
-}
 
 // Width returns how many numbers the kernel keeps per row in memory, and
 // whether those numbers are features.

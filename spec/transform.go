@@ -5,9 +5,10 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // Need is what a transformation needs from the kernel before it.
@@ -76,7 +77,7 @@ type Step[T matrix.Float] struct {
 	KeepFeatures bool
 	// Normals returns random numbers that depend only on the seed, the purpose,
 	// the position in the spec and the network.
-	Normals func(purpose string) transform.Normals
+	Normals func(purpose string) kernel.Normals
 	// Warn adds a line to the warnings of the batch.
 	Warn func(format string, args ...any)
 }
@@ -140,7 +141,7 @@ const mostFeatures = 1 << 20
 var (
 	features = Parameter{Name: "p", Whole: true, Most: mostFeatures}
 	pairs    = Parameter{Name: "n", Whole: true, Even: true, Most: mostFeatures}
-	members  = Parameter{Name: "n", Whole: true, Most: kernel.MostMembers}
+	members  = Parameter{Name: "n", Whole: true, Most: kernels.MostMembers}
 )
 
 var transforms = newRegistry("transform",

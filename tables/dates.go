@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 )
 
 // datesFound are the columns of dates and times of day.
 type datesFound struct {
-	times     []dataset.Time
-	unclear   []*dataset.AmbiguousDateError // until it is decided how they are read
-	constants []string                      // columns of one date
+	times     []encode.Time
+	unclear   []*encode.AmbiguousDateError // until it is decided how they are read
+	constants []string                     // columns of one date
 }
 
 func (d datesFound) names() []string {
@@ -36,8 +37,8 @@ func (t Tables) dates(ctx context.Context, all *dataset.Table, parts []part, r *
 		if categorical[c.Name()] {
 			continue
 		}
-		f, ok, err := dataset.FitTime(c)
-		if unclear := (*dataset.AmbiguousDateError)(nil); errors.As(err, &unclear) {
+		f, ok, err := encode.FitTime(c)
+		if unclear := (*encode.AmbiguousDateError)(nil); errors.As(err, &unclear) {
 			found.unclear = append(found.unclear, unclear)
 		}
 		if ok {
@@ -47,7 +48,7 @@ func (t Tables) dates(ctx context.Context, all *dataset.Table, parts []part, r *
 	return found, t.assumeDates(&found, all, parts, r)
 }
 
-func (d *datesFound) add(f dataset.Time, r *Rows) {
+func (d *datesFound) add(f encode.Time, r *Rows) {
 	d.times = append(d.times, f)
 	r.Notes = append(r.Notes, fmt.Sprintf("column %q is dates or times (%s): its inputs are %s", f.Column,
 		f.Form, timeInputs(f)))
@@ -83,7 +84,7 @@ func (t Tables) assumeDates(found *datesFound, all *dataset.Table, parts []part,
 }
 
 // dayFirst reports whether dates start with the day, and why.
-func (t Tables) dayFirst(times []dataset.Time, parts []part) (day bool, why string) {
+func (t Tables) dayFirst(times []encode.Time, parts []part) (day bool, why string) {
 	for _, f := range times {
 		if day, known := f.DayFirst(); known {
 			return day, fmt.Sprintf("as in column %q", f.Column)
@@ -98,7 +99,7 @@ func (t Tables) dayFirst(times []dataset.Time, parts []part) (day bool, why stri
 }
 
 // timeInputs describes the inputs of a column of dates.
-func timeInputs(f dataset.Time) string {
+func timeInputs(f encode.Time) string {
 	text := "the days since " + f.Origin.Format(time.DateOnly)
 	if f.Origin.Year() == 0 {
 		text = "the time of day"

@@ -15,7 +15,7 @@ func (t Tables) warnOfDigits(labelled, all *dataset.Table, r *Rows) {
 		if err != nil {
 			return // reported where the numbers are needed
 		}
-		if lost, found := c.Coarse(raw); found {
+		if lost, found := c.Coarse(raw, 0); found {
 			r.Warnings = append(r.Warnings, coarseText(lost, raw))
 		}
 	}

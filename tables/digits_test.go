@@ -21,8 +21,8 @@ func TestLostDigitsAreAWarning(t *testing.T) {
 		huge.Append(1e16 + 10*stream.NormFloat64())
 		y.Append([]float64{float64(float32(3e9 + 100*stream.NormFloat64())), math.NaN()}[i%2])
 	}
-	single.FromSingle()
-	y.FromSingle()
+	single.FromSingle = true
+	y.FromSingle = true
 	rows := rowsOf(t, Tables{Input: Input{Table: tableOf(t, single, huge, y), TargetColumns: []string{"y"}}})
 	mustSay(t, rows.Warnings,
 		`column "single" may have lost digits: its numbers lie around 1.7e+09 with a deviation of `,

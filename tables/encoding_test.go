@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -199,7 +200,7 @@ func TestUnseenLevelsOfAllRows(t *testing.T) {
 // TestOldEncodersDrop: a network that was saved without medians drops incomplete rows.
 func TestOldEncodersDrop(t *testing.T) {
 	t.Parallel()
-	old := dataset.Encoder{Numeric: []string{"a", "b"}}
+	old := encode.Encoder{Numeric: []string{"a", "b"}}
 	rows := rowsOf(t,
 		Tables{Input: Input{Pool: tableOf(t, dataset.NewNumeric("a", 1, none), dataset.NewNumeric("b", 1, 2))},
 			Encoder: &old})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -65,9 +66,9 @@ func (t Tables) notInputs() []string {
 
 // AsNumbers returns the encoder of a network that takes the columns of a table as they are: all that may
 // be inputs, in their order, as numbers.
-func (t Tables) AsNumbers(inputs int) (*dataset.Encoder, error) {
+func (t Tables) AsNumbers(inputs int) (*encode.Encoder, error) {
 	table := sources([]part{{table: t.Table}, {table: t.Pool}, {table: t.Train}})[0]
-	e, not := &dataset.Encoder{}, setOfNames(t.notInputs())
+	e, not := &encode.Encoder{}, setOfNames(t.notInputs())
 	for _, name := range table.Names() {
 		if !not[name] {
 			e.Numeric = append(e.Numeric, name)
@@ -136,7 +137,7 @@ func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *
 	if r.Encoder, err = t.encoder(ctx, all, parts, r); err != nil {
 		return nil, err
 	}
-	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < dataset.FewestToLearn {
+	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < encode.FewestToLearn {
 		r.keepConstant(all)
 	}
 	if len(r.Encoder.Features()) == 0 {
@@ -159,7 +160,7 @@ func (r *Rows) keepConstant(all *dataset.Table) {
 		case *dataset.Numeric:
 			r.Encoder.Numeric = []string{d.Column}
 		case *dataset.Categorical:
-			r.Encoder.Categories = []dataset.Category{{Column: d.Column, Levels: []string{column.Format(0)}}}
+			r.Encoder.Categories = []encode.Category{{Column: d.Column, Levels: []string{column.Format(0)}}}
 		default:
 			continue
 		}
@@ -170,18 +171,18 @@ func (r *Rows) keepConstant(all *dataset.Table) {
 
 // encoder fits an encoder to the columns of all tables except text, and columns
 // without values. The context is checked once per column.
-func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
+func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r *Rows) (encode.Encoder, error) {
 	dates, err := t.dates(ctx, all, parts, r)
 	if err != nil {
-		return dataset.Encoder{}, err
+		return encode.Encoder{}, err
 	}
 	text, err := t.words(ctx, all, parts, r)
 	if err != nil {
-		return dataset.Encoder{}, err
+		return encode.Encoder{}, err
 	}
 	empty, err := t.empty(ctx, all, parts)
 	if err != nil {
-		return dataset.Encoder{}, err
+		return encode.Encoder{}, err
 	}
 	var columns []dataset.Column
 	not := setOfNames(dates.names(), empty)
@@ -192,22 +193,22 @@ func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r
 	}
 	kept, err := dataset.NewTable(columns...)
 	if err != nil {
-		return dataset.Encoder{}, err
+		return encode.Encoder{}, err
 	}
-	e := dataset.FitEncoder(kept, dataset.OneHot{Text: text, Ordered: t.Ordered})
+	e := encode.FitEncoder(kept, encode.OneHot{Text: text, Ordered: t.Ordered})
 	for _, name := range e.Numeric {
 		if c, err := kept.Numeric(name); err != nil {
 			return e, err
-		} else if err := c.CheckInput(); err != nil {
+		} else if err := encode.CheckInput(c); err != nil {
 			return e, err
 		}
 	}
 	e.Times = dates.times
 	for _, name := range empty {
-		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "all its values are missing"})
+		e.Dropped = append(e.Dropped, encode.DroppedInput{Column: name, Reason: "all its values are missing"})
 	}
 	for _, name := range dates.constants {
-		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "has a single value"})
+		e.Dropped = append(e.Dropped, encode.DroppedInput{Column: name, Reason: "has a single value"})
 	}
 	return e, nil
 }
@@ -249,7 +250,7 @@ func setOfNames(lists ...[]string) map[string]bool {
 }
 
 // droppedColumns are warnings about columns that are not used, one for each reason.
-func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
+func droppedColumns(dropped []encode.DroppedInput) (warnings []string) {
 	var reasons []string
 	columns := map[string][]string{}
 	for _, d := range dropped {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -21,7 +22,7 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 	}
 	labels := matrix.New[float64](table.Rows(), len(t.TargetColumns))
 	for k, name := range t.TargetColumns {
-		column, err := dataset.Target{Columns: []string{name}}.Labels(table)
+		column, err := encode.Target{Columns: []string{name}}.Labels(table)
 		if err != nil {
 			return labels, err
 		}
@@ -31,7 +32,7 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 			}
 			labels.Set(row, k, y)
 		}
-		if err := dataset.CheckLabels(name, column); err != nil {
+		if err := encode.CheckLabels(name, column); err != nil {
 			return labels, err
 		}
 	}
@@ -164,13 +165,13 @@ func (r *Rows) CheckLabels() (wrong []*LabelsError) {
 // Labelled returns the rows of Train that have a label of a target, counted from 0, and
 // these labels.
 func (r *Rows) Labelled(target int) (rows []int, labels []float64) {
-	return dataset.Labelled(r.Labels, target)
+	return encode.Labelled(r.Labels, target)
 }
 
 // ScaledLabels standardises the labels of each target.
 func (r *Rows) ScaledLabels() (matrix.Dense[float64], error) {
-	scaled, err := dataset.StandardiseLabels(r.Labels)
-	if of := (*dataset.TargetError)(nil); errors.As(err, &of) {
+	scaled, err := encode.StandardiseLabels(r.Labels)
+	if of := (*encode.TargetError)(nil); errors.As(err, &of) {
 		err = fmt.Errorf("column %q: %w", r.Targets[of.Target], of.Cause)
 	}
 	return scaled, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -175,7 +176,7 @@ func (l lacking) add(table *dataset.Table, row, at int) {
 }
 
 // nowhere lists the columns without a value in a table of which no value was missing when the encoder was fitted.
-func (l lacking) nowhere(table *dataset.Table, parts []part, e dataset.Encoder) (names []string) {
+func (l lacking) nowhere(table *dataset.Table, parts []part, e encode.Encoder) (names []string) {
 	rows, marked := 0, setOfNames(e.Indicators)
 	for _, p := range parts {
 		if p.table == table {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -156,6 +157,6 @@ func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 				len(n.counts), words.Some(words.Quoted(n.counts)), t.Named("Keep")))
 	}
 	for _, name := range slices.Concat(n.index, n.counts) {
-		r.Encoder.Dropped = append(r.Encoder.Dropped, dataset.DroppedInput{Column: name, Reason: "numbers the rows"})
+		r.Encoder.Dropped = append(r.Encoder.Dropped, encode.DroppedInput{Column: name, Reason: "numbers the rows"})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -47,7 +48,7 @@ type Tables struct {
 	NotInputs []string // further columns that the network does not see: costs, groups
 
 	// Encoder is that of an existing network. Nil fits one to all rows.
-	Encoder *dataset.Encoder
+	Encoder *encode.Encoder
 	// Admit, unless nil, is called before the tables are encoded, which may take
 	// much memory; its error ends Rows.
 	Admit func(Sizes) error
@@ -154,7 +155,7 @@ type Rows struct {
 	Random            []bool                // whether row i of Train was drawn at random; nil where unknown
 	TrainRows         []int                 // row i of Train is this row of its table
 	PoolRows          []int                 // likewise
-	Encoder           dataset.Encoder
+	Encoder           encode.Encoder
 	Warnings          []string // what was dropped or replaced, and why
 	Notes             []string // what else was done, such as how dates became numbers
 
@@ -461,7 +462,7 @@ func (t Tables) offsets(parts []part) []int {
 }
 
 func encodePart(ctx context.Context, p part, offset int, all *dataset.Table,
-	e dataset.Encoder) (matrix.Dense[float32], error) {
+	e encode.Encoder) (matrix.Dense[float32], error) {
 	x := matrix.New[float32](len(p.rows), len(e.Features()))
 	if len(p.rows) == 0 {
 		return x, nil
@@ -486,7 +487,7 @@ const encodedAtOnce = 1 << 13
 
 // encodeInFile is encodePart into a temporary file.
 func (r *Rows) encodeInFile(ctx context.Context, p part, offset int, all *dataset.Table,
-	e dataset.Encoder) (matrix.Dense[float32], error) {
+	e encode.Encoder) (matrix.Dense[float32], error) {
 	return r.writePool(ctx, len(p.rows), len(e.Features()), func(dst matrix.Dense[float32], from, to int) error {
 		return encodeSome(dst, p, p.rows[from:to], offset, all, e)
 	})
@@ -511,7 +512,7 @@ func (r *Rows) writePool(ctx context.Context, rows, cols int,
 
 // encodeSome encodes some rows of a part.
 func encodeSome(dst matrix.Dense[float32], p part, rows []int, offset int, all *dataset.Table,
-	e dataset.Encoder) error {
+	e encode.Encoder) error {
 	at := make([]int, len(rows))
 	for i, row := range rows {
 		at[i] = offset + row
@@ -520,8 +521,8 @@ func encodeSome(dst matrix.Dense[float32], p part, rows []int, offset int, all *
 }
 
 // encodeRows encodes a table whose rows are the given ones of a part.
-func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table, e dataset.Encoder) error {
-	err := dataset.Encode(dst, e, t)
+func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table, e encode.Encoder) error {
+	err := encode.Encode(dst, e, t)
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
 		at.Row = rows[at.Row] // as the user counts
 		at.Place = p.table.Place(at.Row, "")

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -441,12 +442,12 @@ func order(as, column dataset.Column) (value func(row int) float64, ok bool) {
 	if numbers, ok := column.(*dataset.Numeric); ok {
 		return numbers.Float, as.Kind() == dataset.KindNumeric
 	}
-	f, ok, err := dataset.FitTime(as)
+	f, ok, err := encode.FitTime(as)
 	if !ok || err != nil {
 		return nil, false
 	}
 	if as != column {
-		if own, _, err := dataset.FitTime(column); err != nil || own.Form != f.Form {
+		if own, _, err := encode.FitTime(column); err != nil || own.Form != f.Form {
 			return nil, false
 		}
 	}
@@ -549,7 +550,7 @@ func (t Tables) warnOfJudged(judged []Judged, r *Rows) {
 	leaks := leaks(judged)
 	r.Warnings = append(r.Warnings, t.leakTexts(leaks)...)
 	for _, j := range leaks {
-		r.Encoder.Dropped = append(r.Encoder.Dropped, dataset.DroppedInput{Column: j.Column, Reason: j.Reason})
+		r.Encoder.Dropped = append(r.Encoder.Dropped, encode.DroppedInput{Column: j.Column, Reason: j.Reason})
 	}
 	inputs := setOfNames(r.Encoder.Columns())
 	var apart []string

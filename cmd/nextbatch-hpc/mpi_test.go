@@ -17,9 +17,9 @@ import (
 	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/device/mpi"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/selection"
 )
 
 // asCommand has this test's program be the command.
@@ -116,8 +116,8 @@ func normal(seed uint64, rows, cols int) matrix.Dense[float32] {
 // features writes labelled rows, and a pool as one file and as files of unequal lengths.
 func features(t *testing.T) (train, whole, parts string) {
 	dir := t.TempDir()
-	pool := normal(1, 6*selection.Block+123, 6)
-	cuts := []int{0, 5, selection.Block + 1, 4 * selection.Block, pool.Rows}
+	pool := normal(1, 6*place.Block+123, 6)
+	cuts := []int{0, 5, place.Block + 1, 4 * place.Block, pool.Rows}
 	for i := range len(cuts) - 1 {
 		save(t, filepath.Join(dir, fmt.Sprintf("part-%d.npy", i)), pool.Slice(cuts[i], cuts[i+1]))
 	}
@@ -161,7 +161,7 @@ func TestRanksTrainTheSame(t *testing.T) {
 	table := filepath.Join(dir, "table.csv")
 	var b bytes.Buffer
 	b.WriteString("a,b,y\n")
-	rows := normal(3, 2*selection.Block+100, 2)
+	rows := normal(3, 2*place.Block+100, 2)
 	for i := range rows.Rows {
 		fmt.Fprintf(&b, "%g,%g,", rows.At(i, 0), rows.At(i, 1))
 		if i%500 == 0 {
@@ -203,9 +203,9 @@ func TestRanksFailTogether(t *testing.T) {
 func TestRanksEndAtARow(t *testing.T) {
 	launcher := launchers(t)[0]
 	dir := t.TempDir()
-	pool := normal(1, 2*selection.Block, 40)
+	pool := normal(1, 2*place.Block, 40)
 	for j := range pool.Cols {
-		pool.Set(selection.Block+5, j, 3e38)
+		pool.Set(place.Block+5, j, 3e38)
 	}
 	save(t, filepath.Join(dir, "part-0.npy"), pool.Slice(0, 100))
 	last := save(t, filepath.Join(dir, "part-1.npy"), pool.Slice(100, pool.Rows))
@@ -213,7 +213,7 @@ func TestRanksEndAtARow(t *testing.T) {
 	c := over(launcher, 2, "select", "--train-features", train, "--pool-features", filepath.Join(dir, "part-*.npy"), "-n",
 		"4", "--method", "lcmd-tp:features>sketch(64)")
 	text, err := ends(t, c)
-	row := fmt.Sprintf("(row %d is row %d of %s)", selection.Block+5, selection.Block-95, last)
+	row := fmt.Sprintf("(row %d is row %d of %s)", place.Block+5, place.Block-95, last)
 	if err == nil || strings.Count(text, row) != 1 || !strings.Contains(text,
 		"rank 1: lcmd-tp:features>sketch(64): pool: row ") {
 		t.Errorf("%v, want one line with %q:\n%s", err, row, text)

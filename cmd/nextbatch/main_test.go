@@ -61,7 +61,7 @@ func peak() {
 }
 
 func TestScripts(t *testing.T) {
-	tables, err := filepath.Abs("../../dataset/source/internal/formats/testdata/tables")
+	tables, err := filepath.Abs("../../internal/source/formats/testdata/tables")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // The shapes of the features section: a pool, the paper's network, its largest
@@ -44,7 +45,7 @@ const forward = 2 * ((poolInputs+1)*hidden + (hidden+1)*hidden)
 func gradSketch(b *bench, taps *network.Taps) {
 	const backward = 2 * hidden * hidden
 	const sketch = 2 * sketched * ((poolInputs + 1) + hidden + (hidden + 1) + hidden + (hidden + 1))
-	k, err := transform.Sketch(kernel.NewGrad(taps), sketched, transform.Seeded(1, "sketch"), transform.Paper)
+	k, err := transform.Sketch(kernels.NewGrad(taps), sketched, transform.Seeded(1, "sketch"), transform.Paper)
 	must(err)
 	pool := random[float32](poolRows, poolInputs)
 	features := matrix.New[float32](poolRows, sketched)
@@ -55,9 +56,9 @@ func gradSketch(b *bench, taps *network.Taps) {
 // lastLayerTrain counts the forward products, which are in float32 and therefore
 // count half against the limit of float64, and what posteriorWork counts.
 func lastLayerTrain(b *bench, taps *network.Taps) {
-	ll, err := kernel.NewLastLayers(taps, 1)
+	ll, err := kernels.NewLastLayers(taps, 1)
 	must(err)
-	k := kernel.ToFloat64(ll)
+	k := kernels.ToFloat64(ll)
 	train, pool := random[float64](trainRows, poolInputs), random[float64](poolRows, poolInputs)
 	features := matrix.New[float64](poolRows, k.Dim())
 	b.seconds("ll>train", size(features), fma64, allThreads(),

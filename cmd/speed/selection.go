@@ -8,12 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // The shapes of the selection section. Slow plain versions are measured on part of
@@ -149,7 +150,7 @@ func trainedFeatures() (pool, train matrix.Dense[float32]) {
 	c.Training.Epochs = fitEpochs
 	net, _, err := network.Train(context.Background(), c, network.Data{X: x, Y: y}, nil)
 	must(err)
-	k, err := transform.Sketch(kernel.NewGrad(network.NewTaps(net, kernel.BlockRows, nil)), sketched,
+	k, err := transform.Sketch(kernels.NewGrad(network.NewTaps(net, kernel.BlockRows, nil)), sketched,
 		transform.Seeded(1, "sketch"), transform.Paper)
 	must(err)
 	rows, _ := friedman(poolRows, 2)

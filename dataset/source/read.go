@@ -5,8 +5,7 @@ import (
 	"io"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source/internal/formats"
-	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -65,31 +64,8 @@ func ReadNPY[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (ma
 	return formats.ReadNPY[T](ctx, r, opts)
 }
 
-// ReadNPYShape reads the header of an array, but none of its numbers.
-func ReadNPYShape(r io.Reader) (rows, cols int, err error) { return formats.ReadNPYShape(r) }
-
 // ReadNPZ reads one array of an archive written by numpy.savez or savez_compressed, named by Options.Array, as
 // ReadNPY does. A reader without random access is first read into memory.
 func ReadNPZ[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
 	return formats.ReadNPZ[T](ctx, r, opts)
 }
-
-// OpenShards reads the headers of a file, of the Parquet files in a folder, or of the files that
-// match a pattern such as part-*.npy, in the order of their names. They must have the same
-// columns. NumPy files must be in row order and not compressed.
-func OpenShards(name string) (*Shards, error) { return formats.OpenShards(name) }
-
-// ReadShards reads the rows from from to to-1. Only the option MaxMemory has an effect.
-func ReadShards[T matrix.Float](ctx context.Context, s *Shards, from, to int, opts Options) (matrix.Dense[T], error) {
-	return formats.ReadShards[T](ctx, s, from, to, opts)
-}
-
-// MapShards maps the numbers into memory, for arrays that exceed it: those of a file where they are stored as they
-// lie in memory, and otherwise a copy in a temporary file in the folder.
-func MapShards[T matrix.Float](ctx context.Context, s *Shards, folder string) (*rowfile.Mapping[T], error) {
-	return formats.MapShards[T](ctx, s, folder)
-}
-
-// Files returns the files that a name stands for: itself, the Parquet files in a folder, or those
-// that match a pattern, in the order of their names.
-func Files(name string) ([]string, error) { return formats.Files(name) }

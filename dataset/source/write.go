@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source/internal/formats"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -13,18 +13,6 @@ import (
 // numeric (.npy). With .gz after it, the file is compressed. It appears under its name only once it is complete;
 // until then, any existing file stays.
 func WriteFile(path string, t *dataset.Table) error { return formats.WriteFile(path, t) }
-
-// WriteStyled writes the table to a file as text with the delimiter, the line ends, the byte-order mark and the
-// unnamed columns of the style, in UTF-8. Without a delimiter, it is that of the file's extension.
-func WriteStyled(path string, t *dataset.Table, s dataset.Style) error {
-	return formats.WriteStyled(path, t, s)
-}
-
-// WriteToFill is WriteFile for a table in which people fill in the columns of labels: in a workbook, these are
-// coloured.
-func WriteToFill(path string, t *dataset.Table, labels ...string) error {
-	return formats.WriteToFill(path, t, labels...)
-}
 
 // WriteCSV writes the table as CSV text with a header, which ReadCSV reads back:
 // numbers in their shortest form, missing values as empty fields. The separator of fields and the
@@ -46,13 +34,5 @@ func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
 	return formats.WriteMatrix(path, m)
 }
 
-// WriteMatrixRows is WriteMatrix for a matrix of the given number of rows that the function writes block by block.
-func WriteMatrixRows(path string, rows int, write func(*NPYRows) error) error {
-	return formats.WriteMatrixRows(path, rows, write)
-}
-
 // WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load read.
 func WriteNPY[T matrix.Float](w io.Writer, m matrix.Dense[T]) error { return formats.WriteNPY(w, m) }
-
-// WriteNPYInts writes the numbers in NumPy's format, as one column of int64.
-func WriteNPYInts(w io.Writer, values []int) error { return formats.WriteNPYInts(w, values) }

@@ -75,7 +75,7 @@ func TestForecastCountsFits(t *testing.T) {
 		fits, folds, known := 0.0, 0.0, 0.0
 		o.Progress = func(int, int) { fits++ }
 		o.Fitting = func(_, _ int, name string, _, _ int) {
-			if name == (learner.Network{}).Name() {
+			if name == learner.NetworkName {
 				folds++
 			}
 		}

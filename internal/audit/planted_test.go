@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/sets"
@@ -81,7 +80,7 @@ func TestPlantedErrors(t *testing.T) {
 	}
 }
 
-func plantEach(t *testing.T, name string, r *dataset.Regression, kind learner.Kind) {
+func plantEach(t *testing.T, name string, r *sets.Regression, kind learner.Kind) {
 	for _, p := range plantings {
 		var sum planted
 		for seed := range uint64(*auditSeeds) {
@@ -99,11 +98,11 @@ func plantEach(t *testing.T, name string, r *dataset.Regression, kind learner.Ki
 }
 
 // loaded returns a data set of the benchmark, or one of the small tables.
-func loaded(t *testing.T, name, dir string) *dataset.Regression {
+func loaded(t *testing.T, name, dir string) *sets.Regression {
 	t.Helper()
 	if *auditTables {
 		x, y := golden.Table(t, name)
-		return &dataset.Regression{X: x, Y: y}
+		return &sets.Regression{X: x, Y: y}
 	}
 	r, err := sets.Load(t.Context(), name, dir)
 	if err != nil {
@@ -112,7 +111,7 @@ func loaded(t *testing.T, name, dir string) *dataset.Regression {
 	return r
 }
 
-func auditPlanted(t *testing.T, r *dataset.Regression, kind learner.Kind, share float64, plant func([]float64, []int),
+func auditPlanted(t *testing.T, r *sets.Regression, kind learner.Kind, share float64, plant func([]float64, []int),
 	seed uint64) (found planted) {
 	t.Helper()
 	order := rng.New(seed, "planted errors").Perm(r.X.Rows)[:*auditRows]

@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/choice"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,7 +24,7 @@ import (
 // at the start, and methods request the labels of the others. The defaults of
 // zero fields are given beside them.
 type Question struct {
-	Data       *dataset.Regression   // the labelled rows
+	Data       *sets.Regression      // the labelled rows
 	Unlabelled matrix.Dense[float32] // rows of the pool, which a blend is chosen for; may be empty
 	Learner    learner.Kind          // the model to fit; empty means a network alone
 	Specs      []string              // methods to try; nil means those of AdviseSpecs
@@ -167,7 +169,7 @@ func (q Question) trained() (n int) {
 }
 
 // networks is how networks are fitted to all labels.
-func (q Question) networks(data *dataset.Regression) network.Options {
+func (q Question) networks(data *sets.Regression) network.Options {
 	s := Settings{Hidden: q.Hidden, Epochs: q.Epochs}.WithDefaults()
 	o := network.Options{Config: s.network(q.Activation, 0, 0), Targets: data.TargetNames(), Columns: columnsOf(data)}
 	o.Config.Seed = q.Seed
@@ -178,7 +180,7 @@ func (q Question) withDefaults() Question {
 	if len(q.Specs) == 0 {
 		q.Specs = AdviseSpecs(q.Learner, q.Data.X.Rows)
 	}
-	q.Activation = cmp.Or(q.Activation, network.DefaultChoice().Activation)
+	q.Activation = cmp.Or(q.Activation, choice.DefaultChoice().Activation)
 	q.Rounds, q.Repeats = cmp.Or(q.Rounds, AdviseRounds), cmp.Or(q.Repeats, AdviseRepeats)
 	return q
 }
@@ -200,7 +202,7 @@ func (q Question) check() error {
 			fmt.Errorf("%d rounds and %d repeats: a replay needs at least one round and three repeats", q.Rounds, q.Repeats))
 	}
 	for target := range q.Data.Labels().Cols {
-		if _, y := dataset.Labelled(q.Data.Labels(), target); len(y) > 0 && slices.Min(y) == slices.Max(y) {
+		if _, y := encode.Labelled(q.Data.Labels(), target); len(y) > 0 && slices.Min(y) == slices.Max(y) {
 			found = append(found, errors.New("all labels of a target are equal: there is nothing to learn"))
 		}
 	}
@@ -208,14 +210,14 @@ func (q Question) check() error {
 }
 
 // subset draws rows if there are more than a replay needs.
-func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
+func subset(data *sets.Regression, seed uint64) *sets.Regression {
 	if data.X.Rows <= maxRows {
 		return data
 	}
-	split, _ := dataset.NewSplit(data.X.Rows, dataset.Sizes{Train: maxRows}, seed, 0)
+	split, _ := sets.NewSplit(data.X.Rows, sets.Sizes{Train: maxRows}, seed, 0)
 	rows := split.Train
 	slices.Sort(rows)
-	return &dataset.Regression{X: data.X.SelectRows(rows), Y: data.Labels().SelectRows(rows).Data, Targets: data.Targets,
+	return &sets.Regression{X: data.X.SelectRows(rows), Y: data.Labels().SelectRows(rows).Data, Targets: data.Targets,
 		Names: data.Names, Encoder: data.Encoder}
 }
 
@@ -235,7 +237,7 @@ func (r *replay) tooFewRows() *Advice {
 // and two thirds of the others are labelled by the end, so that methods have a choice in
 // every round. They come in equal parts, of which the first is there at the start.
 func replaySizes(n, rounds, repeats int, kind learner.Kind) ReplaySizes {
-	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Rounds: rounds, Repeats: repeats}
+	s := ReplaySizes{Rows: n, Test: sets.PaperSizes(n).Test, Rounds: rounds, Repeats: repeats}
 	if !kind.Blends() {
 		s.Valid = min(n/10, maxValid)
 	}
@@ -248,7 +250,7 @@ func replaySizes(n, rounds, repeats int, kind learner.Kind) ReplaySizes {
 // replay is a question being answered.
 type replay struct {
 	Question
-	data   *dataset.Regression
+	data   *sets.Regression
 	sizes  ReplaySizes
 	chosen []Chosen
 	blend  learner.Options // of the replay

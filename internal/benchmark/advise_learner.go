@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -20,7 +20,7 @@ const (
 
 // choose finds the blend that suits all labels. The replay then fits its candidates again and again.
 func (r *replay) choose(ctx context.Context) error {
-	if !r.Learner.Blends() || slices.Min(dataset.CountLabels(r.data.Labels())) < learner.FewestLabels {
+	if !r.Learner.Blends() || slices.Min(encode.CountLabels(r.data.Labels())) < learner.FewestLabels {
 		return nil
 	}
 	sample := network.Sample{X: r.data.X, Y: r.data.Y, Targets: r.data.Targets, Unlabelled: r.Unlabelled}
@@ -46,7 +46,7 @@ func (r *replay) choose(ctx context.Context) error {
 // replayed returns the candidates that take part in a replay.
 func replayed(all []learner.Candidate) (names []string) {
 	for _, c := range all {
-		if c.Name != (learner.Network{}).Name() || c.Weight >= replayedWeight {
+		if c.Name != learner.NetworkName || c.Weight >= replayedWeight {
 			names = append(names, c.Name)
 		}
 	}

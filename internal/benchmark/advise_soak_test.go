@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -18,7 +18,7 @@ func TestSoakAdvise(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		table func(rows int, seed uint64) *dataset.Regression
+		table func(rows int, seed uint64) *sets.Regression
 		runs  int
 		gain  bool
 	}{
@@ -47,7 +47,7 @@ func TestSoakAdvise(t *testing.T) {
 
 // advised asks about a table, with networks that are small but learn it. 0 repeats mean
 // the default.
-func advised(t *testing.T, data *dataset.Regression, repeats int) *Advice {
+func advised(t *testing.T, data *sets.Regression, repeats int) *Advice {
 	t.Helper()
 	q := Question{Data: data, Specs: []string{"lcmd-tp:linear", "lcmd-tp:grad>sketch(64)"}, Hidden: []int{32},
 		Epochs: 100, Repeats: repeats}
@@ -62,7 +62,7 @@ func advised(t *testing.T, data *dataset.Regression, repeats int) *Advice {
 // there are two; the others spread over fifty rare kinds, and each kind has a label of
 // its own. Random selection misses many rare kinds until late; a method that covers the
 // inputs misses none.
-func gainTable(rows int, seed uint64) *dataset.Regression {
+func gainTable(rows int, seed uint64) *sets.Regression {
 	const common, rare = 2, 50
 	effect := make([]float64, common+rare)
 	rng.FillNormal(rng.New(seed, "effects"), effect)
@@ -78,7 +78,7 @@ func gainTable(rows int, seed uint64) *dataset.Regression {
 }
 
 // linearTable has no gain: a linear label with noise, over inputs that are all alike.
-func linearTable(rows int, seed uint64) *dataset.Regression {
+func linearTable(rows int, seed uint64) *sets.Regression {
 	return syntheticTable(rows, 3, seed, func(stream *rng.Stream, x []float64) float64 {
 		sum := 0.0
 		for i := range x {
@@ -90,7 +90,7 @@ func linearTable(rows int, seed uint64) *dataset.Regression {
 }
 
 // noiseTable has labels that have nothing to do with the inputs.
-func noiseTable(rows int, seed uint64) *dataset.Regression {
+func noiseTable(rows int, seed uint64) *sets.Regression {
 	return syntheticTable(rows, 3, seed, func(stream *rng.Stream, x []float64) float64 {
 		rng.FillNormal(stream, x)
 		return stream.NormFloat64()
@@ -99,9 +99,9 @@ func noiseTable(rows int, seed uint64) *dataset.Regression {
 
 // syntheticTable draws rows; the function fills in the inputs of one and returns its label.
 func syntheticTable(rows, inputs int, seed uint64, row func(stream *rng.Stream,
-	x []float64) float64) *dataset.Regression {
+	x []float64) float64) *sets.Regression {
 	stream := rng.New(seed, "advise table")
-	data := &dataset.Regression{X: matrix.New[float32](rows, inputs), Y: make([]float64, rows)}
+	data := &sets.Regression{X: matrix.New[float32](rows, inputs), Y: make([]float64, rows)}
 	x := make([]float64, inputs)
 	for i := range rows {
 		data.Y[i] = row(stream, x)

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -21,7 +21,7 @@ import (
 // answer is immediate.
 func question(n int) Question {
 	stream := rng.New(1, "advise test")
-	data := &dataset.Regression{X: matrix.New[float32](n, 2), Y: make([]float64, n)}
+	data := &sets.Regression{X: matrix.New[float32](n, 2), Y: make([]float64, n)}
 	for i := range n {
 		a, b := stream.Float64(), stream.Float64()
 		data.X.Set(i, 0, float32(a))

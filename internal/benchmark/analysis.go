@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // The numbers of the paper's tables and figures, computed from results. Each is a
@@ -37,7 +37,7 @@ func AllMetrics() []Metric { return []Metric{MAE, RMSE, Q95, Q99, MaxE} }
 
 func (m Metric) String() string { return []string{"MAE", "RMSE", "95%", "99%", "MAXE"}[m] }
 
-func (m Metric) of(errors network.Metrics) float64 {
+func (m Metric) of(errors stats.Metrics) float64 {
 	return []float64{errors.MAE, errors.RMSE, errors.Q95, errors.Q99, errors.MaxE}[m]
 }
 

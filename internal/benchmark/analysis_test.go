@@ -8,7 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/golden"
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -44,7 +44,7 @@ func (g goldenAnalysis) rounds() (results benchmark.Results) {
 					r.Run = benchmark.Run{DataSet: strings.TrimSuffix(set, "_256x16"), Activation: "relu",
 						Spec: spec.String(), Compat: true,
 						BatchSize: 256, Rounds: 16, Split: split}
-					r.Test = network.Metrics{MAE: run.Errors["mae"][i], RMSE: rmse, Q95: run.Errors["q95"][i],
+					r.Test = stats.Metrics{MAE: run.Errors["mae"][i], RMSE: rmse, Q95: run.Errors["q95"][i],
 						Q99: run.Errors["q99"][i], MaxE: run.Errors["maxe"][i]}
 					if i < len(run.Stats) {
 						r.Features, r.Selection = run.Stats[i].Kernel.Total, run.Stats[i].Selection.Total
@@ -116,7 +116,7 @@ func makeRun(set, spec string, split int, start, fall float64) (rounds benchmark
 		r := benchmark.Round{Round: i, Labels: 256 + 1024*i}
 		r.Run = benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, BatchSize: 1024, Rounds: 4, Split: split}
 		v := start * math.Pow(fall, float64(i))
-		r.Test = network.Metrics{MAE: v / 2, RMSE: v, Q95: 2 * v, Q99: 3 * v, MaxE: 10 * v}
+		r.Test = stats.Metrics{MAE: v / 2, RMSE: v, Q95: 2 * v, Q99: 3 * v, MaxE: 10 * v}
 		r.Features, r.Selection = 1, 2
 		rounds = append(rounds, r)
 	}

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/gathering"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -23,7 +24,7 @@ type Bench struct {
 
 	// Load returns a data set by name. It is called from one goroutine at a time
 	// per name, and its result is only read.
-	Load func(name string) (*dataset.Regression, error)
+	Load func(name string) (*sets.Regression, error)
 
 	// Jobs is how many runs proceed at the same time. While there are several,
 	// each has one thread; a single run has those that the context of Run grants.
@@ -53,10 +54,10 @@ type Summary struct {
 type scheduler struct {
 	*Bench
 	cancel context.CancelCauseFunc
-	sets   shared[string, *dataset.Regression]
+	sets   shared[string, *sets.Regression]
 	tasks  shared[taskKey, *task]
 
-	gathering *network.Gathering // of the networks of all workers; nil without a device
+	gathering *gathering.Gathering // of the networks of all workers; nil without a device
 
 	watching sync.Mutex // held while Watch runs, and no other lock is
 
@@ -148,7 +149,7 @@ func (b *Bench) Work(ctx context.Context, q Queue, wait bool) error {
 // select.
 func (w *scheduler) gather(ctx context.Context, jobs int) {
 	if d := network.DeviceOf(ctx); d != nil && jobs > 1 {
-		w.gathering = network.NewGathering(d, (jobs+1)/2)
+		w.gathering = gathering.NewGathering(d, (jobs+1)/2)
 	}
 }
 
@@ -337,7 +338,7 @@ func (w *scheduler) do(ctx context.Context, claim *Claim) error {
 }
 
 func (w *scheduler) task(key taskKey) (*task, error) {
-	data, err := w.sets.get(key.set, func() (*dataset.Regression, error) { return w.load(key.set) })
+	data, err := w.sets.get(key.set, func() (*sets.Regression, error) { return w.load(key.set) })
 	defer w.sets.release(key.set)
 	if err != nil {
 		return nil, &SetError{key.set, err}
@@ -363,7 +364,7 @@ func (e *SetError) Error() string {
 func (e *SetError) Unwrap() error { return e.Cause }
 
 // load loads a data set and checks that it is the one that the results are about.
-func (w *scheduler) load(name string) (*dataset.Regression, error) {
+func (w *scheduler) load(name string) (*sets.Regression, error) {
 	data, err := w.Load(name)
 	if err != nil {
 		return nil, err

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/internal/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/internal/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -250,7 +250,7 @@ func TestMissingSet(t *testing.T) {
 			failures++
 			givenUp += 1 + len(e.Others)
 		}
-	}, Load: func(name string) (*dataset.Regression, error) {
+	}, Load: func(name string) (*sets.Regression, error) {
 		if name == "nowhere" {
 			return nil, errors.New("no such file")
 		}

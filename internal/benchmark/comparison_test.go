@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // powerResults makes learning curves RMSE = labels^−b. A method is as good as
@@ -21,7 +21,7 @@ func powerResults(splits int, ahead map[string]float64, wobble float64) (results
 				}
 				results = append(results, Round{
 					Run: Run{Spec: spec, Split: split, Rounds: 3}, Round: round, Labels: labels,
-					Test: network.Metrics{RMSE: math.Pow(float64(labels)*factor, -b), MAE: 0.1},
+					Test: stats.Metrics{RMSE: math.Pow(float64(labels)*factor, -b), MAE: 0.1},
 				})
 			}
 		}

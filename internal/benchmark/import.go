@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // The columns of an exported table that reports need.
@@ -104,7 +104,7 @@ func (r Results) importTargets(t *dataset.Table) error {
 			columns = append(columns, c)
 		}
 		for i := range r {
-			if of := (TargetErrors{name, network.Metrics{MAE: columns[0].Float(i), RMSE: columns[1].Float(i), MaxE: columns[2].Float(i), Q95: columns[3].Float(i), Q99: columns[4].Float(i)}}); of.MAE == of.MAE {
+			if of := (TargetErrors{name, stats.Metrics{MAE: columns[0].Float(i), RMSE: columns[1].Float(i), MaxE: columns[2].Float(i), Q95: columns[3].Float(i), Q99: columns[4].Float(i)}}); of.MAE == of.MAE {
 				r[i].Targets = append(r[i].Targets, of)
 			}
 		}

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -92,7 +94,7 @@ func (m *learnt) fit(ctx context.Context, rec *Record) (err error) {
 		}
 	}
 	m.networks = m.model.Ensemble()
-	if need := m.spec.Networks(); m.next < m.run.Rounds && len(m.networks) < need {
+	if need := needs.Networks(m.spec); m.next < m.run.Rounds && len(m.networks) < need {
 		// for the kernel, because the learner has too few; unlike fitted.Fit, rounds of the paper note how they trained
 		o.Members, o.Scaling, how.Kind = need, new(m.model.Scaling()), learner.NetworkAlone
 		alone, err := m.fitted(ctx, how, o, rec)
@@ -133,7 +135,7 @@ func (m *learnt) options() network.Options {
 }
 
 // columnsOf returns how rows were encoded that come from a table, and nil for others.
-func columnsOf(data *dataset.Regression) *dataset.Encoder {
+func columnsOf(data *sets.Regression) *encode.Encoder {
 	if e := &data.Encoder; len(e.Numeric)+len(e.Categories)+len(e.Times) > 0 {
 		return e
 	}

@@ -13,8 +13,10 @@ import (
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/internal/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -158,7 +160,7 @@ func TestLearnersSeeCategories(t *testing.T) {
 		t.Fatal(err)
 	}
 	data,
-		err := dataset.Prepare(table, dataset.Preparation{Targets: []dataset.Target{{Columns: []string{"y"}},
+		err := sets.Prepare(table, sets.Preparation{Targets: []encode.Target{{Columns: []string{"y"}},
 		{Columns: []string{"z"}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
 // Replay performs runs on a data set in memory, one after another, without a
@@ -13,7 +13,7 @@ import (
 // their first round, which is the same. Unless progress is nil, it
 // is called after each round, from the same goroutine. If the context ends, Replay
 // returns the rounds so far with the context's error.
-func Replay(ctx context.Context, data *dataset.Regression, s Settings, runs []Run,
+func Replay(ctx context.Context, data *sets.Regression, s Settings, runs []Run,
 	progress func(Record)) (Results, error) {
 	s = s.WithDefaults()
 	var results Results

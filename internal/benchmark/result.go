@@ -4,7 +4,7 @@
 // let the method select the next batch.
 package benchmark
 
-import "github.com/nextbatch/nextbatch/network"
+import "github.com/nextbatch/nextbatch/internal/stats"
 
 // Run names one experiment of the grid. Runs that differ only in Spec start from
 // the same split and, if they have the same learner, from the same initial model.
@@ -26,8 +26,8 @@ type Round struct {
 	Round  int // 0 is the start
 	Labels int // labelled rows that the model was fitted to
 
-	Test    network.Metrics // on standardised labels; those of all targets together
-	Targets []TargetErrors  // the errors of each, if there are several
+	Test    stats.Metrics  // on standardised labels; those of all targets together
+	Targets []TargetErrors // the errors of each, if there are several
 
 	// Seconds. Features and Selection are those of selecting the next batch; the
 	// last round has none.
@@ -42,7 +42,7 @@ type Round struct {
 // deviation of its labels.
 type TargetErrors struct {
 	Target string
-	network.Metrics
+	stats.Metrics
 }
 
 // Results holds rounds in the order of their runs, then by number.

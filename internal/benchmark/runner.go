@@ -10,6 +10,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -133,7 +135,7 @@ func (r *runner) fit(ctx context.Context, rec *Record) (roundModel, error) {
 	}
 	key := startKey{r.run.Learner(), r.spec.Members()}
 	if key.learner.Blends() {
-		key.networks = r.spec.Networks()
+		key.networks = needs.Networks(r.spec)
 	}
 	if had, ok := r.starts[key]; ok {
 		rec.Warnings = append(rec.Warnings, had.warnings...)
@@ -219,7 +221,7 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 
 // measure returns the errors on the test rows, each in units of the deviation of its
 // target: those of all labels together, and those of each target if there are several.
-func (r *runner) measure(ctx context.Context, m roundModel) (all network.Metrics, each []TargetErrors, err error) {
+func (r *runner) measure(ctx context.Context, m roundModel) (all stats.Metrics, each []TargetErrors, err error) {
 	labels := r.task.testY.Data
 	predictions, err := m.predict(ctx)
 	if err != nil {
@@ -233,7 +235,7 @@ func (r *runner) measure(ctx context.Context, m roundModel) (all network.Metrics
 
 // errorsOf compares predictions with every step-th label from the first on, except for
 // missing ones.
-func errorsOf(predictions matrix.Dense[float32], labels []float32, first, step int) network.Metrics {
+func errorsOf(predictions matrix.Dense[float32], labels []float32, first, step int) stats.Metrics {
 	var known []float64
 	of := matrix.New[float64](predictions.Rows, len(labels))
 	for j := first; j < len(labels); j += step {
@@ -245,7 +247,7 @@ func errorsOf(predictions matrix.Dense[float32], labels []float32, first, step i
 		}
 		known = append(known, float64(labels[j]))
 	}
-	return network.Measure(of.Block(0, of.Rows, 0, len(known)), known)
+	return stats.Measure(of.Block(0, of.Rows, 0, len(known)), known)
 }
 
 func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // PoolOf returns the pool of a split, for the tests outside this package.
-func PoolOf(data *dataset.Regression, s Settings, split int, compat bool) ([]int, error) {
+func PoolOf(data *sets.Regression, s Settings, split int, compat bool) ([]int, error) {
 	t, err := newTask(data, s, split, compat)
 	if err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ var (
 	tinyRun = Run{DataSet: "noise", Activation: "relu", Spec: "random", BatchSize: 8, Rounds: 3}
 )
 
-func tinyData() *dataset.Regression {
-	d := &dataset.Regression{X: matrix.New[float32](400, 3), Y: make([]float64, 400)}
+func tinyData() *sets.Regression {
+	d := &sets.Regression{X: matrix.New[float32](400, 3), Y: make([]float64, 400)}
 	rng.FillNormal(rng.New(1, "noise"), d.X.Data)
 	for i := range d.Y {
 		d.Y[i] = float64(d.X.Row(i)[0])

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/choice"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -17,8 +19,8 @@ import (
 // paper's values.
 type Settings struct {
 	Seed  uint64 `json:"seed" toml:"seed"`   // of everything except the splits, which are those of the published code
-	Start int    `json:"start" toml:"start"` // labelled rows of the first round; 0 means that of dataset.PaperSizes
-	// validation rows of networks; 0 means those of dataset.PaperSizes, see NoValidation
+	Start int    `json:"start" toml:"start"` // labelled rows of the first round; 0 means that of sets.PaperSizes
+	// validation rows of networks; 0 means those of sets.PaperSizes, see NoValidation
 	Valid  int   `json:"valid" toml:"valid"`
 	Hidden []int `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means those of network.Config
 	Epochs int   `json:"epochs" toml:"epochs"` // of each training; 0 means those of network.Config
@@ -43,7 +45,7 @@ const NoValidation = -1
 
 // WithDefaults returns the settings with the paper's values in place of zeros.
 func (s Settings) WithDefaults() Settings {
-	paper := dataset.PaperSizes(0)
+	paper := sets.PaperSizes(0)
 	s.Start, s.Valid = cmp.Or(s.Start, paper.Train), cmp.Or(s.Valid, paper.Valid)
 	c := network.Config{Architecture: network.Architecture{Hidden: s.Hidden},
 		Training: network.Training{Epochs: s.Epochs}}.WithDefaults()
@@ -57,16 +59,16 @@ func (s Settings) WithDefaults() Settings {
 // Batches returns how many batches a data set with so many rows has rows for, at least 0.
 func (s Settings) Batches(rows, batch int) int {
 	s = s.WithDefaults()
-	return max(0, rows-dataset.PaperSizes(rows).Test-s.Start-max(0, s.Valid)) / batch
+	return max(0, rows-sets.PaperSizes(rows).Test-s.Start-max(0, s.Valid)) / batch
 }
 
 // Check reports everything that is wrong with the settings.
 func (s Settings) Check() error {
 	s = s.WithDefaults()
 	var found error
-	if s.Start < dataset.FewestToLearn {
+	if s.Start < encode.FewestToLearn {
 		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least %d",
-			s.Start, dataset.FewestToLearn)
+			s.Start, encode.FewestToLearn)
 	}
 	if s.Valid < 1 && s.Valid != NoValidation {
 		found = errors.Join(found, fmt.Errorf("%d validation rows are too few; there must be at least 1", s.Valid))
@@ -76,7 +78,7 @@ func (s Settings) Check() error {
 			found = errors.Join(found, fmt.Errorf("the weight of target %d is %v, but must be positive and finite", i+1, w))
 		}
 	}
-	return errors.Join(found, s.network(network.DefaultChoice().Activation, 0, 0).Check())
+	return errors.Join(found, s.network(choice.DefaultChoice().Activation, 0, 0).Check())
 }
 
 // network returns the configuration of the networks of a round. The seed does not

@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // twoTargets is a data set whose targets have different units; some labels of the second
 // are missing.
-func twoTargets(rows int) *dataset.Regression {
-	d := &dataset.Regression{X: matrix.New[float32](rows, 2), Targets: 2}
+func twoTargets(rows int) *sets.Regression {
+	d := &sets.Regression{X: matrix.New[float32](rows, 2), Targets: 2}
 	rng.FillNormal(rng.New(1, "two targets"), d.X.Data)
 	for i := range rows {
 		x := d.X.Row(i)
@@ -38,8 +40,8 @@ func TestSeveralTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for target := range 2 {
-		_, y := dataset.Labelled(matrix.Converted[float64](task.y), target)
-		if scale, err := dataset.FitLabelScaler(y); err != nil || math.Abs(scale.Deviation-1) > 1e-6 ||
+		_, y := encode.Labelled(matrix.Converted[float64](task.y), target)
+		if scale, err := encode.FitLabelScaler(y); err != nil || math.Abs(scale.Deviation-1) > 1e-6 ||
 			math.Abs(scale.Mean) > 1e-6 {
 			t.Errorf("target %d is scaled to %+v, %v", target, scale, err)
 		}

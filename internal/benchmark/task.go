@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -15,43 +16,43 @@ import (
 // on Experiments"): inputs scaled over train and pool, labels over all rows.
 // Concurrent runs share it and only read it.
 type task struct {
-	split          dataset.Split
+	split          sets.Split
 	x              matrix.Dense[float32]
 	y              matrix.Dense[float32] // a column for each target; NaN where a label is missing
 	validX, validY matrix.Dense[float32]
 	testX, testY   matrix.Dense[float32]
 	targets        []string // names of several targets; nil if there is one
-	data           *dataset.Regression
+	data           *sets.Regression
 }
 
 // newTask splits and scales a data set. The published code, which compat
 // follows, divides the sum of squared deviations by n−1.
-func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*task, error) {
+func newTask(data *sets.Regression, s Settings, split int, compat bool) (*task, error) {
 	s = s.WithDefaults()
-	sizes := dataset.PaperSizes(data.X.Rows)
+	sizes := sets.PaperSizes(data.X.Rows)
 	sizes.Train, sizes.Valid = s.Start, max(0, s.Valid)
-	parts, err := dataset.PublishedSplit(data.X.Rows, sizes, uint32(split))
+	parts, err := sets.PublishedSplit(data.X.Rows, sizes, uint32(split))
 	if err != nil {
 		return nil, err
 	}
 	if targets := data.Labels().Cols; s.Weights != nil && len(s.Weights) != targets {
 		return nil, fmt.Errorf("there are %d weights, but %d targets", len(s.Weights), targets)
 	}
-	divisor := dataset.Population
+	divisor := encode.Population
 	if compat {
-		divisor = dataset.Sample
+		divisor = encode.Sample
 	}
-	inputs, err := dataset.FitScaler(data.X, divisor, parts.Train, parts.Pool)
+	inputs, err := encode.FitScaler(data.X, divisor, parts.Train, parts.Pool)
 	if err != nil {
 		return nil, err
 	}
-	labels, err := dataset.StandardiseLabels(data.Labels())
+	labels, err := encode.StandardiseLabels(data.Labels())
 	if err != nil {
 		return nil, err
 	}
 	t := &task{data: data, split: parts, targets: data.TargetNames(), x: matrix.New[float32](data.X.Rows, data.X.Cols),
 		y: matrix.Converted[float32](labels)}
-	dataset.Scale(t.x, data.X, inputs)
+	encode.Scale(t.x, data.X, inputs)
 	t.validX, t.validY = t.rows(parts.Valid)
 	t.testX, t.testY = t.rows(parts.Test)
 	return t, nil
@@ -64,7 +65,7 @@ func (t *task) rows(index []int) (x, y matrix.Dense[float32]) {
 
 // fingerprint is a hash of all numbers of a data set. A store keeps it, so that
 // runs never resume with other data.
-func fingerprint(data *dataset.Regression) string {
+func fingerprint(data *sets.Regression) string {
 	hash := sha256.New()
 	labels := data.Labels()
 	fmt.Fprintln(hash, data.X.Rows, data.X.Cols)

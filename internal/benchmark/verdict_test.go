@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 func TestJudge(t *testing.T) {
@@ -112,7 +112,7 @@ func simulated(stream *rng.Stream, rows int, reductions ...float64) Results {
 					log += shift + deviation/math.Sqrt(float64(rows))*stream.NormFloat64()/2
 				}
 				results = append(results, Round{Run: Run{Spec: spec, Split: split, Rounds: rounds}, Round: round,
-					Labels: 50 * (round + 1), Test: network.Metrics{RMSE: math.Exp(log), MAE: 1}})
+					Labels: 50 * (round + 1), Test: stats.Metrics{RMSE: math.Exp(log), MAE: 1}})
 			}
 		}
 	}

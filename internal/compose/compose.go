@@ -6,12 +6,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/kernels"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // Parts are what a kernel is made from: parts of a nextbatch.Problem, which explains them.
@@ -70,12 +72,12 @@ func (c *Composer) Release() {
 }
 
 // Expect sets the number of rows whose embedding is reported.
-func (c *Composer) Expect(rows int) { c.embedding.expect(rows * c.parts.Spec.Passes()) }
+func (c *Composer) Expect(rows int) { c.embedding.expect(rows * needs.Passes(c.parts.Spec)) }
 
 // Kernel returns the kernel in float32 or, if the spec computes in float64, in
 // float64; the other one is nil.
 func (c *Composer) Kernel() (kernel.Kernel[float32], kernel.Kernel[float64], error) {
-	if !c.parts.Spec.Double() && !c.keepsDigits() {
+	if !needs.Double(c.parts.Spec) && !c.keepsDigits() {
 		members, err := c.inSingle(len(c.parts.Spec.Transforms))
 		if err != nil {
 			return nil, nil, err
@@ -92,7 +94,7 @@ func (c *Composer) Kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 // keepsDigits reports whether the method prefers float64 and the rows are given in
 // float64, or in a file, from which they are read in float64.
 func (c *Composer) keepsDigits() bool {
-	inFile := c.parts.Folder != "" && c.parts.Spec.OwnFeatures()
+	inFile := c.parts.Folder != "" && needs.OwnFeatures(c.parts.Spec)
 	return c.parts.Spec.Method.Info().PrefersDouble && (c.parts.Exact.Pool.Rows > 0 || inFile)
 }
 
@@ -108,12 +110,12 @@ func (c *Composer) inSingle(transforms int) ([]kernel.Kernel[float32], error) {
 	if err != nil {
 		return nil, err
 	}
-	e, f := kernel.Decompose(members[0])
+	e, f := kernels.Decompose(members[0])
 	s := c.parts.Spec
 	key := fmt.Sprint(c.parts.Networks, " ", s.Kernel, s.Transforms[:first], s.Compat, c.parts.Seed, c.within)
 	if k, ok := c.parts.Kept.Embedding(key, e, func(rows int) { c.embedding.passed(rows * s.Members()) }); ok {
 		c.usesKept = true
-		members[0] = kernel.Compose[float32](k, f)
+		members[0] = kernels.Compose[float32](k, f)
 	}
 	return apply(c, members, makeSingle, first, transforms)
 }
@@ -122,8 +124,8 @@ func (c *Composer) inSingle(transforms int) ([]kernel.Kernel[float32], error) {
 // computed in float32, as far as the spec allows; without a sketch, the base kernel
 // itself is in float64.
 func (c *Composer) inDouble() ([]kernel.Kernel[float64], error) {
-	all, inSingle := len(c.parts.Spec.Transforms), c.parts.Spec.SinglePart()
-	if !c.parts.Spec.SketchesInSingle() {
+	all, inSingle := len(c.parts.Spec.Transforms), needs.SinglePart(c.parts.Spec)
+	if !needs.SketchesInSingle(c.parts.Spec) {
 		return transformed(c, c.base64, makeDouble, all)
 	}
 	members, err := c.inSingle(inSingle)
@@ -137,7 +139,7 @@ func (c *Composer) inDouble() ([]kernel.Kernel[float64], error) {
 			return nil, fmt.Errorf("%v returns a kernel without features, which cannot be converted to float64",
 				c.parts.Spec.Transforms[inSingle-1])
 		}
-		converted[i] = kernel.ToFloat64(m)
+		converted[i] = kernels.ToFloat64(m)
 	}
 	return apply(c, converted, makeDouble, inSingle, all)
 }
@@ -197,7 +199,7 @@ func apply[T matrix.Float](c *Composer, members []kernel.Kernel[T], of maker[T],
 			step := stepAt(c, place, i, explained)
 			if t.Info().Labels {
 				step.Train = train
-				_, step.Labels = dataset.Labelled(c.parts.Labels, 0) // check allows one target only
+				_, step.Labels = encode.Labelled(c.parts.Labels, 0) // check allows one target only
 			}
 			step.Kernel, step.Members = k, members
 			var err error
@@ -241,8 +243,8 @@ func stepAt[T matrix.Float](c *Composer, place, member int, train matrix.Dense[T
 	t := c.parts.Spec.Transforms[place]
 	return spec.Step[T]{
 		Number: t.Value(), Train: train, Sigma2: c.parts.Spec.NoiseVariance(), Compat: c.parts.Spec.Compat,
-		KeepFeatures: c.parts.Spec.KeepFeatures(place+1) || c.keepsFeatures,
-		Normals: func(purpose string) transform.Normals {
+		KeepFeatures: needs.KeepFeatures(c.parts.Spec, place+1) || c.keepsFeatures,
+		Normals: func(purpose string) kernel.Normals {
 			return transform.Seeded(c.parts.Seed, purpose+c.within, uint64(place), uint64(member))
 		},
 		Warn: func(format string, args ...any) {
@@ -278,7 +280,7 @@ func (c *Composer) base64(member int) (kernel.Kernel[float64], error) {
 		return sumOverTargets(c, s, spec.MakerOfKernel(c.baseKernel()).Double)
 	}
 	if c.baseKernel().Info().Networks == spec.TrainedNetwork {
-		s.Taps = kernel.TapsToFloat64(c.taps(member))
+		s.Taps = kernels.TapsToFloat64(c.taps(member))
 	}
 	return spec.MakerOfKernel(c.baseKernel()).Double(c.ctx, s)
 }
@@ -298,7 +300,7 @@ func sourceFor[T matrix.Float](c *Composer, member int) spec.Source[T] {
 	s := spec.Source[T]{
 		Number: c.parts.Spec.Kernel.Value(), Inputs: c.parts.Pool.Cols, Sigma2: c.parts.Spec.NoiseVariance(),
 		Leaves: c.parts.Learnt.Leaves, Members: c.parts.Learnt.Members,
-		Normals: func(purpose string) transform.Normals {
+		Normals: func(purpose string) kernel.Normals {
 			return transform.Seeded(c.parts.Seed, purpose+c.within, uint64(member))
 		},
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -25,7 +27,7 @@ type Rows[T matrix.Float] struct {
 func (g *Rows[T]) size() int { return max(g.Pool.Rows, g.Single.Rows) }
 
 // block returns some rows of the pool, in scratch if they have to be moved or converted.
-func (g *Rows[T]) block(from, to int, scratch *kernel.Scratch[T]) matrix.Dense[T] {
+func (g *Rows[T]) block(from, to int, scratch *kernels.Scratch[T]) matrix.Dense[T] {
 	if g.Single.Rows == 0 && g.Order == nil {
 		return g.Pool.Slice(from, to)
 	}
@@ -102,11 +104,11 @@ func embed[T matrix.Float](c *Composer, k kernel.Kernel[T], of *selection.Proble
 		*dst = features
 		return err
 	}
-	prepared, sets, err := kernel.Prepare(c.ctx, k, rows)
+	prepared, sets, err := kernels.Prepare(c.ctx, k, rows)
 	if err != nil {
 		return err
 	}
-	if *dst = sets[0]; !kernel.IsLinear(prepared) {
+	if *dst = sets[0]; !kernels.IsLinear(prepared) {
 		of.Kernel = prepared
 	}
 	return nil
@@ -119,13 +121,13 @@ func featureMatrix[T matrix.Float](c *Composer, m kernel.FeatureMap[T], rows mat
 	if done || err != nil {
 		return f, err
 	}
-	if !kernel.IsLinear[T](m) {
+	if !kernels.IsLinear[T](m) {
 		c.warnOfCPU("they are too many; add sketch(p) to the spec")
 	}
-	return kernel.FeatureMatrix(c.ctx, m, rows)
+	return kernels.FeatureMatrix(c.ctx, m, rows)
 }
 
-// prepare is kernel.Prepare for two sets of rows, on the device of the context where that
+// prepare is kernels.Prepare for two sets of rows, on the device of the context where that
 // computes their features.
 func prepare[T matrix.Float](c *Composer, k kernel.Kernel[T], a,
 	b matrix.Dense[T]) (prepared kernel.Kernel[T], left, right matrix.Dense[T], err error) {
@@ -137,10 +139,10 @@ func prepare[T matrix.Float](c *Composer, k kernel.Kernel[T], a,
 	if err != nil {
 		return nil, left, right, err
 	}
-	if !kernel.IsLinear(k) {
+	if !kernels.IsLinear(k) {
 		c.warnOfCPU("the kernel has no explicit features")
 	}
-	prepared, sets, err := kernel.Prepare(c.ctx, k, a, b)
+	prepared, sets, err := kernels.Prepare(c.ctx, k, a, b)
 	if err != nil {
 		return nil, left, right, err
 	}
@@ -157,7 +159,7 @@ func fetched[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[
 	defer f.Close()
 	features, err := place.Fetched(f)
 	if err == nil {
-		err = kernel.CheckFeatures(c.ctx, features)
+		err = kernels.CheckFeatures(c.ctx, features)
 	}
 	return features, true, err
 }
@@ -179,7 +181,7 @@ func embedOn[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[
 		c.Warnings = append(c.Warnings, note)
 	}
 	if f != nil {
-		c.embedding.passed(rows.Rows * c.parts.Spec.Passes())
+		c.embedding.passed(rows.Rows * needs.Passes(c.parts.Spec))
 	}
 	return f, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -75,10 +76,10 @@ func Gram[T matrix.Float](ctx context.Context, c *Composer, k kernel.Kernel[T], 
 	})
 }
 
-// Distances returns the distance of each row from the nearest known one.
-func Distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows,
+// distances returns the distance of each row from the nearest known one.
+func distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows,
 	known matrix.Dense[T]) ([]float64, error) {
-	prepared, sets, err := kernel.Prepare(ctx, k, rows, known)
+	prepared, sets, err := kernels.Prepare(ctx, k, rows, known)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func Distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows,
 		return nil, err
 	}
 	nearest := make([]float64, rows.Rows)
-	var scratch kernel.Scratch[T]
+	var scratch kernels.Scratch[T]
 	return nearest, kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		block := scratch.Matrix(to-from, known.Rows)
 		if err := prepared.Cross(ctx, block, sets[0].Slice(from, to), sets[1]); err != nil {

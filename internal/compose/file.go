@@ -7,6 +7,7 @@ package compose
 import (
 	"context"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -17,9 +18,9 @@ import (
 // block by block into a temporary file. The caller closes the file after the selection.
 func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selection.Method, rows *Rows[T],
 	question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
-	how := kernel.NewPreparation(k)
+	how := kernels.NewPreparation(k)
 	question.InFile = true
-	if !kernel.IsLinear(how.Kernel) {
+	if !kernels.IsLinear(how.Kernel) {
 		question.Kernel = how.Kernel
 	}
 	pool := *rows
@@ -32,10 +33,10 @@ func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selecti
 	} else {
 		c.warnOfCPU("they are in a file")
 	}
-	var read kernel.Scratch[T]
+	var read kernels.Scratch[T]
 	m, err := rowfile.Compute(c.ctx, c.parts.Folder, pool.size(), how.Width, kernel.BlockRows,
 		func(dst matrix.Dense[T], from, to int) error {
-			return kernel.Shifted(how.Embed(c.ctx, dst, pool.block(from, to, &read)), from)
+			return kernels.Shifted(how.Embed(c.ctx, dst, pool.block(from, to, &read)), from)
 		})
 	if err == nil {
 		question.Pool = m.Rows
@@ -46,9 +47,9 @@ func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selecti
 // leaveInFile passes rows on that are embedded as they are, and reports whether the method
 // takes them. A selection from features finds numbers that are not finite itself, which
 // saves a pass over the file.
-func leaveInFile[T matrix.Float](c *Composer, how kernel.Preparation[T], method selection.Method, pool Rows[T],
+func leaveInFile[T matrix.Float](c *Composer, how kernels.Preparation[T], method selection.Method, pool Rows[T],
 	question *selection.Problem[T]) (done bool, err error) {
-	linear := kernel.IsLinear(how.Kernel)
+	linear := kernels.IsLinear(how.Kernel)
 	if pool.Order != nil {
 		return false, nil
 	}

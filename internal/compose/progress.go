@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -35,7 +36,7 @@ type countedTaps struct {
 // Describe describes the network, if it can describe itself. A device does not call Block:
 // the composer counts its rows.
 func (t countedTaps) Describe(p *program.Program, rows program.Value, first int) (in, grad []program.Value, ok bool) {
-	if d, ok := t.Taps.(kernel.DescribedTaps); ok {
+	if d, ok := t.Taps.(kernels.DescribedTaps); ok {
 		return d.Describe(p, rows, first)
 	}
 	return nil, nil, false

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // A base kernel that is fitted to labels, such as rbf and matern, is fitted to each target
@@ -36,7 +36,7 @@ func sumOverTargets[T matrix.Float](c *Composer, s spec.Source[T],
 		if len(processes) > 0 {
 			s.Process = &processes[target]
 		} else {
-			rows, own := dataset.Labelled(labels, target)
+			rows, own := encode.Labelled(labels, target)
 			if s.Train, s.Labels = train, own; len(rows) < train.Rows {
 				s.Train = train.SelectRows(rows)
 			}

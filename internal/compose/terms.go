@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/needs"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // A weighted sum of kernels. With k_i the kernel of term i after its transformations, v_i the
@@ -47,7 +48,7 @@ func (c *Composer) term(i int) *Composer {
 	if term.parts.Spec = c.parts.Spec.Term(i); i != kept.Term(c.parts.Spec) {
 		term.parts.Kept = nil
 	}
-	term.keepsFeatures = c.parts.Spec.KeepFeatures(0)
+	term.keepsFeatures = needs.KeepFeatures(c.parts.Spec, 0)
 	return term
 }
 

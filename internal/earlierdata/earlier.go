@@ -17,6 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -118,13 +119,13 @@ func (g *gathering) add(ctx context.Context, table *dataset.Table) error {
 
 // fewestLabels is how many labels the target has that has the fewest.
 func fewestLabels(r *tables.Rows) int {
-	return slices.Min(append(dataset.CountLabels(r.Labels), r.Labels.Rows))
+	return slices.Min(append(encode.CountLabels(r.Labels), r.Labels.Rows))
 }
 
 // heldOutError returns the logarithm of the error of a Gaussian process and extra trees on held-out labels, its mean over
 // the targets.
 func (g *gathering) heldOutError(ctx context.Context, rows *tables.Rows) (sum float64, err error) {
-	how := learner.Options{Kind: learner.Auto, Only: []string{learner.Process{}.Name(), learner.ExtraTrees{}.Name()},
+	how := learner.Options{Kind: learner.Auto, Only: []string{learner.ProcessName, learner.ExtraTreesName},
 		Shown: g.Fitting, Network: network.Options{Config: g.Network, Columns: &rows.Encoder, Targets: rows.Targets}}
 	if rows.Train.Rows > mostForProcess {
 		how.Only = how.Only[1:]
@@ -152,7 +153,7 @@ func (g *gathering) learn(ctx context.Context, table *dataset.Table) (*learner.M
 		return nil, err
 	}
 	how := learner.Options{Kind: learner.Auto, Shown: g.Fitting,
-		Only:    []string{learner.Process{}.Name(), learner.ExtraTrees{}.Name(), "boosting"},
+		Only:    []string{learner.ProcessName, learner.ExtraTreesName, "boosting"},
 		Network: network.Options{Config: g.Network, Columns: &rows.Encoder}}
 	if rows.Train.Rows > mostForProcess {
 		how.Kind, how.Only = learner.TreesOnly, nil
@@ -173,7 +174,7 @@ func (g *gathering) learn(ctx context.Context, table *dataset.Table) (*learner.M
 	}
 	for k := range m.Targets() {
 		_, labels := rows.Labelled(k)
-		spread, err := dataset.FitLabelScaler(labels)
+		spread, err := encode.FitLabelScaler(labels)
 		if err != nil {
 			return nil, t.Names.At(table, err)
 		}

@@ -18,7 +18,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/sets"
@@ -85,7 +84,7 @@ type testError struct {
 
 // replayer is a campaign in progress.
 type replayer struct {
-	data     *dataset.Regression
+	data     *sets.Regression
 	seed     uint64
 	labelled []int // rows of the data set; the first replayStart are random
 	random   map[int]bool
@@ -93,7 +92,7 @@ type replayer struct {
 	test     []int
 }
 
-func newReplayer(data *dataset.Regression, seed uint64) *replayer {
+func newReplayer(data *sets.Regression, seed uint64) *replayer {
 	order := rng.New(seed, "campaign replay").Perm(data.X.Rows)
 	r := &replayer{data: data, seed: seed, labelled: order[:replayStart:replayStart], random: map[int]bool{}}
 	r.test = order[replayStart : replayStart+replayTest]
@@ -258,7 +257,7 @@ func (r *replayer) alone(ctx context.Context) (found []sizeErrors, err error) {
 }
 
 // replay returns the errors of one campaign, from its file if there is one.
-func replay(t *testing.T, dir, set string, seed uint64, audit int, load func() *dataset.Regression) *replayed {
+func replay(t *testing.T, dir, set string, seed uint64, audit int, load func() *sets.Regression) *replayed {
 	t.Helper()
 	name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-epochs-%d.json", set, seed, audit, *replayEpochs))
 	found := &replayed{Set: set, Seed: seed, Audit: audit}
@@ -418,7 +417,7 @@ func TestSoakReplay(t *testing.T) {
 	for _, audit := range []int{replayAudit, 0} {
 		for seed := range uint64(*replaySeeds) {
 			for set := range strings.SplitSeq(*replaySets, ",") {
-				r := replay(t, kept, set, seed, audit, func() *dataset.Regression {
+				r := replay(t, kept, set, seed, audit, func() *sets.Regression {
 					data, err := sets.Load(t.Context(), set, dir)
 					if err != nil {
 						t.Fatal(err)

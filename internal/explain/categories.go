@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -35,12 +35,12 @@ type Compared struct {
 
 // learnCategories learns the levels of the labelled rows, if at least two of the inputs are categories, and half of
 // them.
-func (in *Inputs) learnCategories(of []dataset.Category) {
+func (in *Inputs) learnCategories(of []encode.Category) {
 	if len(in.labelled) == 0 || len(of) < 2 || 2*len(of) < len(in.list) {
 		return
 	}
 	for _, one := range in.list {
-		if !slices.ContainsFunc(of, func(c dataset.Category) bool { return c.Column == one.name }) || one.train == nil {
+		if !slices.ContainsFunc(of, func(c encode.Category) bool { return c.Column == one.name }) || one.train == nil {
 			continue
 		}
 		c := &category{input: one, codes: map[string]int32{}}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 )
 
 // TestClosestOfCategories: the closest row shares at least as many levels as any other, the first of what was never
@@ -19,13 +20,13 @@ func TestClosestOfCategories(t *testing.T) {
 	const rows, labels = 150, 20
 	values := make([][]string, len(names))
 	var columns []dataset.Column
-	var e dataset.Encoder
+	var e encode.Encoder
 	for k, name := range names {
 		for range rows {
 			values[k] = append(values[k], fmt.Sprint(name[:1], 1+r.IntN(levels[k])))
 		}
 		columns = append(columns, dataset.NewText(name, values[k]...))
-		e.Categories = append(e.Categories, dataset.Category{Column: name, Levels: []string{"a", "b", "c"}})
+		e.Categories = append(e.Categories, encode.Category{Column: name, Levels: []string{"a", "b", "c"}})
 	}
 	hours := make([]float64, rows)
 	for i := range hours {
@@ -112,9 +113,9 @@ func TestClosestSharesRareLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e dataset.Encoder
+	var e encode.Encoder
 	for _, name := range table.Names() {
-		e.Categories = append(e.Categories, dataset.Category{Column: name, Levels: []string{"a", "b"}})
+		e.Categories = append(e.Categories, encode.Category{Column: name, Levels: []string{"a", "b"}})
 	}
 	got := NewInputs(e, table, table, []int{3}, []int{0, 1, 2}, 0).Compare(3, 0)
 	if got.Closest != 2 || got.Shared != 1 || got.Others != 2 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
@@ -47,7 +48,7 @@ type input struct {
 // NewInputs returns the columns of an encoder, with what is typical of the candidates, which are rows of the pool's
 // table. The table of the labelled rows, which are some of its rows, may be nil. Decimal is the decimal mark of
 // numbers; 0 means a point.
-func NewInputs(e dataset.Encoder, pool, train *dataset.Table, candidates, labelled []int, decimal byte) *Inputs {
+func NewInputs(e encode.Encoder, pool, train *dataset.Table, candidates, labelled []int, decimal byte) *Inputs {
 	inputs := &Inputs{labelled: labelled}
 	sample := candidates
 	if len(sample) > apartSample {
@@ -206,4 +207,34 @@ func Differences(list []Apart, labelled string) string {
 		texts[i] = fmt.Sprintf("%s (%s, %s %s)", a.Input, a.Value, other, a.Other)
 	}
 	return head + who + " in " + strings.Join(texts, ", ")
+}
+
+// Explained is what a reason says of the inputs of a pick.
+type Explained struct {
+	Apart   []Apart  // the inputs in which it differs most from the row that it is compared with
+	Closest string   // on tables of categories: the row that shares most of them, or ""
+	Untried []string // there: levels, and pairs, that no labelled row has
+	Reason  string
+}
+
+// Explain compares a row of the pool's table with a labelled row, the one that is nearest in the kernel or, on a table
+// of categories, the closest, and with the middle of the candidates where there is none: -1. Name returns the user's
+// name of a labelled row.
+func (in *Inputs) Explain(row, nearest int, name func(at int) string) (e Explained) {
+	if nearest < 0 {
+		e.Apart = in.Apart(row, -1)
+		e.Reason = Differences(e.Apart, "")
+		return e
+	}
+	compared, reason := nearest, Differences
+	if in.OfCategories() {
+		of := in.Compare(row, nearest)
+		compared, reason, e.Untried = of.Closest, of.Reason, of.Untried
+		if of.Shared > 0 {
+			e.Closest = name(compared)
+		}
+	}
+	e.Apart = in.Apart(row, in.labelled[compared])
+	e.Reason = reason(e.Apart, name(compared))
+	return e
 }

@@ -3,8 +3,11 @@
 package forecast
 
 import (
+	"fmt"
+
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -52,17 +55,17 @@ func Memory(s spec.Spec, z Sizes) int64 {
 		return footprint.Bytes(rows*inputs*single + 16*float64(z.Pool))
 	}
 	size := float64(single)
-	if s.Double() {
+	if needs.Double(s) {
 		size = double
 	}
 	width, explicit := Width(s, z)
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: min(z.Batch, z.Pool) + z.Pending,
 		Width: width, Explicit: explicit})
 	total := rows*inputs*single + rows*float64(width)*size + blocks(s, z) + float64(method)
-	if s.Double() {
+	if needs.Double(s) {
 		total += rows * inputs * double // a copy of the rows
 	}
-	if s.Ties() && !z.InFile { // the rows of the pool in another order
+	if needs.Ties(s) && !z.InFile { // the rows of the pool in another order
 		total += float64(z.Pool) * inputs * size
 	}
 	if z.InFile {
@@ -73,7 +76,7 @@ func Memory(s spec.Spec, z Sizes) int64 {
 
 // readAtOnce is the number of rows of a file that are converted at a time.
 func readAtOnce(s spec.Spec) float64 {
-	if s.ComputesInDouble() {
+	if needs.ComputesInDouble(s) {
 		return 1 << 14 // a block of sums
 	}
 	return kernel.BlockRows
@@ -86,7 +89,7 @@ func FileBytes(s spec.Spec, z Sizes) int64 {
 		return 0
 	}
 	size := float64(single)
-	if s.Double() {
+	if needs.Double(s) {
 		size = double
 	}
 	width, _ := Width(s, z)
@@ -158,7 +161,7 @@ func posteriorBytes(s spec.Spec, at int, z Sizes) float64 {
 	before.Transforms = s.Transforms[:at]
 	order := z.Train + z.Pending
 	features, explicit := Width(before, z)
-	if explicit && (s.KeepFeatures(at+1) || s.Transforms[at].Info().Projects || features <= max(1024, 3*order)) {
+	if explicit && (needs.KeepFeatures(s, at+1) || s.Transforms[at].Info().Projects || features <= max(1024, 3*order)) {
 		order = features
 	}
 	return 2.5 * double * float64(order) * float64(order)
@@ -184,3 +187,27 @@ func TableBytes(tables ...*dataset.Table) (stay, stack int64) {
 // listedBytes is what the numbers of a row take in the lists of rows, and its value in the
 // list that a median is computed from.
 const listedBytes = 40
+
+// SmallerKernel lists changes to a kernel, perhaps of features of the user's own, that would need less memory.
+func SmallerKernel(s spec.Spec, own bool) (list []string) {
+	var sketch spec.Transform // the smallest of the spec
+	for _, t := range s.AllTransforms() {
+		if info := t.Info(); info.Projects && !info.DoubleOnly && (sketch.Number == 0 || t.Number < sketch.Number) {
+			sketch = t
+		}
+	}
+	switch {
+	case !s.UsesKernel():
+	case sketch.Number == 0 && own:
+		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
+	case sketch.Number == 0:
+		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
+	case sketch.Number > 32: // with fewer features, a kernel hardly distinguishes rows
+		half := int(sketch.Number) / 2
+		if sketch.Info().Parameter.Even {
+			half -= half % 2
+		}
+		list = append(list, fmt.Sprintf("a smaller %s, such as %s(%d)", sketch.Name, sketch.Name, half))
+	}
+	return list
+}

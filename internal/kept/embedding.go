@@ -8,8 +8,9 @@ import (
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/kernels"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/program"
-	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -18,12 +19,12 @@ import (
 // networks and the seed alone, and whether what they give is kept: the features of one kernel
 // that is computed in float32. Of a sum, at most those of one term are kept: see Term.
 func Transforms(s spec.Spec) (n int, ok bool) {
-	if len(s.Terms) > 0 || s.TrainedNetworks() == 0 || s.Kernel.Info().Train || s.Kernel.Info().Labels || s.Double() &&
-		!s.SketchesInSingle() {
+	if len(s.Terms) > 0 || s.TrainedNetworks() == 0 || s.Kernel.Info().Train || s.Kernel.Info().Labels ||
+		needs.Double(s) && !needs.SketchesInSingle(s) {
 		return 0, false
 	}
 	merged := s.Members() == 1
-	for n < s.SinglePart() && !s.Transforms[n].Info().Train && !s.Transforms[n].Info().Labels {
+	for n < needs.SinglePart(s) && !s.Transforms[n].Info().Train && !s.Transforms[n].Info().Labels {
 		merged = merged || s.Transforms[n].Info().Ensemble
 		n++
 	}
@@ -74,8 +75,8 @@ func Name(model encoding.BinaryMarshaler, weights []float64) string {
 // Embedding returns an embedding that computes only what is not kept under the key, and keeps it.
 // Passed is called with the number of rows that were found. The caller releases the features
 // after its selection. While another selection uses them, there is no such embedding.
-func (k *Features) Embedding(key string, e kernel.Embedding[float32],
-	passed func(rows int)) (_ kernel.Embedding[float32], ok bool) {
+func (k *Features) Embedding(key string, e kernels.Embedding[float32],
+	passed func(rows int)) (_ kernels.Embedding[float32], ok bool) {
 	width := e.Inputs()
 	for _, w := range e.Widths() {
 		width += w
@@ -91,16 +92,16 @@ func (k *Features) Release() { k.inUse.Unlock() }
 
 // embedding is an embedding whose parts are kept.
 type embedding struct {
-	kernel.Embedding[float32]
+	kernels.Embedding[float32]
 	kept   *Features
 	passed func(rows int) // called with rows that were found
-	rows   kernel.Scratch[float32]
-	parts  []kernel.Scratch[float32]
+	rows   kernels.Scratch[float32]
+	parts  []kernels.Scratch[float32]
 }
 
 // Describe describes the embedding itself: a device computes all features.
 func (e *embedding) Describe(p *program.Program, rows program.Value) ([]program.Value, bool) {
-	return kernel.DescribeEmbedding(p, e.Embedding, rows)
+	return kernels.DescribeEmbedding(p, e.Embedding, rows)
 }
 
 func (e *embedding) Embed(ctx context.Context, rows matrix.Dense[float32]) ([]matrix.Dense[float32], error) {
@@ -158,7 +159,7 @@ func (e *embedding) compute(ctx context.Context, rows matrix.Dense[float32],
 func (e *embedding) joined(found [][]float32, missing []int, computed []matrix.Dense[float32]) []matrix.Dense[float32] {
 	widths := e.Widths()
 	if e.parts == nil {
-		e.parts = make([]kernel.Scratch[float32], len(widths))
+		e.parts = make([]kernels.Scratch[float32], len(widths))
 	}
 	parts, from := make([]matrix.Dense[float32], len(widths)), 0
 	for p, width := range widths {

@@ -33,7 +33,7 @@ func TestDoorsHaveTheOptions(t *testing.T) {
 		arguments = append(arguments, found(`\b(\w+):`, signature)...)
 	}
 	fields := found(`(?m)^\t((?:[A-Z]\w*, )*[A-Z]\w*) `, sources(t, "../../*.go", "../../tables/*.go", "../../limits/*.go",
-		"../../fitted/*.go", "../../dataset/source/internal/sheets/*.go", "../../network/*.go", "../plate/*.go",
+		"../../fitted/*.go", "../source/sheets/*.go", "../../network/*.go", "../plate/*.go",
 		"../../campaign/*.go"))
 	fields = append(strings.Split(strings.Join(fields, ", "), ", "), "MissingMarks", "Device", "Threads")
 	page := sources(t, "../server/web/src/batchlimits.ts")

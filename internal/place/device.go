@@ -33,7 +33,7 @@ type Device interface {
 	// Features32 and Features64 run a program on rows, block by block, and keep the
 	// result. The rows are finite; they belong to the caller and may be larger than the
 	// memory of the device. A step that the device does not offer is
-	// kernel.ErrNoProgram. The context is checked once per block.
+	// kernels.ErrNoProgram. The context is checked once per block.
 	Features32(ctx context.Context, p *program.Program, rows matrix.Dense[float32]) (DeviceFeatures[float32], error)
 	Features64(ctx context.Context, p *program.Program, rows matrix.Dense[float64]) (DeviceFeatures[float64], error)
 }

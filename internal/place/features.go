@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -29,7 +30,7 @@ type DeviceFeatures[T matrix.Float] interface {
 }
 
 // Embed computes the features of rows on the device of the context and leaves them there.
-// It returns nil if the context has no device, or if kernel.Prepare would not compute
+// It returns nil if the context has no device, or if kernels.Prepare would not compute
 // features. It returns nil and a note if it would, but the device cannot. The
 // context is checked once per block of rows.
 func Embed[T matrix.Float](ctx context.Context, k kernel.Kernel[T],
@@ -38,7 +39,7 @@ func Embed[T matrix.Float](ctx context.Context, k kernel.Kernel[T],
 	if d == nil {
 		return nil, "", nil
 	}
-	p, err := kernel.ProgramOf(k)
+	p, err := kernels.ProgramOf(k)
 	if p == nil && err == nil {
 		return nil, "", nil
 	}
@@ -48,7 +49,7 @@ func Embed[T matrix.Float](ctx context.Context, k kernel.Kernel[T],
 		}
 		f, err = featuresOn(ctx, d, p, rows)
 	}
-	if errors.Is(err, kernel.ErrNoProgram) {
+	if errors.Is(err, kernels.ErrNoProgram) {
 		return nil, fmt.Sprintf("the features were computed on the CPU, not on %s: %v", d.Name(), err), nil
 	}
 	if err != nil && ctx.Err() == nil {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -225,7 +225,7 @@ func realTables(t *testing.T) []string {
 }
 
 // realTable returns a table. Its encoder is nil if all columns are numbers.
-func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *dataset.Encoder) {
+func realTable(t *testing.T, name string) (matrix.Dense[float32], []float64, *encode.Encoder) {
 	t.Helper()
 	if !slices.Contains(largeSets, name) {
 		x, y := golden.Table(t, name)
@@ -274,7 +274,7 @@ func outlookOn(t *testing.T, name string, kind learner.Kind, labels int, seed ui
 }
 
 // predicted fits a model to some rows and predicts the others.
-func predicted(t *testing.T, kind learner.Kind, x matrix.Dense[float32], y []float64, e *dataset.Encoder, known,
+func predicted(t *testing.T, kind learner.Kind, x matrix.Dense[float32], y []float64, e *encode.Encoder, known,
 	others []int, seed uint64) *outlook {
 	t.Helper()
 	o := &outlook{Known: pick(y, known), True: pick(y, others), Expected: make([]Expected, len(others))}
@@ -303,13 +303,13 @@ func predicted(t *testing.T, kind learner.Kind, x matrix.Dense[float32], y []flo
 // rows.
 func distances(t *testing.T, x matrix.Dense[float32], known, others []int) []float64 {
 	t.Helper()
-	scaling, err := dataset.FitScaler(x, dataset.Population)
+	scaling, err := encode.FitScaler(x, encode.Population)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near, far := x.SelectRows(known), x.SelectRows(others)
-	dataset.Scale(near, near, scaling)
-	dataset.Scale(far, far, scaling)
+	encode.Scale(near, near, scaling)
+	encode.Scale(far, far, scaling)
 	list := make([]float64, len(others))
 	for i := range others {
 		list[i] = math.Inf(1)

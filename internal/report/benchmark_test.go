@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -49,7 +49,7 @@ func (p plan) results() (results benchmark.Results) {
 					r.Run = benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, Compat: true, BatchSize: p.batch,
 						Rounds: p.rounds, Split: split}
 					rmse := end * math.Pow(float64(r.Labels)/4352, -fall) * math.Exp(0.05*noise.NormFloat64())
-					r.Test = network.Metrics{MAE: rmse / (1.2 + 0.1*float64(i)), RMSE: rmse, Q95: 2 * rmse, Q99: 3.5 * rmse,
+					r.Test = stats.Metrics{MAE: rmse / (1.2 + 0.1*float64(i)), RMSE: rmse, Q95: 2 * rmse, Q99: 3.5 * rmse,
 						MaxE: 12 * rmse * math.Exp(0.2*noise.NormFloat64())}
 					r.Training, r.Testing, r.Elapsed = 5, 0.2, 6
 					if round < p.rounds {
@@ -106,7 +106,7 @@ func goldenResults(t *testing.T) (results benchmark.Results, order []string) {
 					r.Run = benchmark.Run{DataSet: strings.TrimSuffix(set, "_256x16"), Activation: "relu", Compat: true,
 						Spec: benchmark.WithoutCompat(spec.String()), BatchSize: 256, Rounds: 16, Split: split}
 					e := run.Errors
-					r.Test = network.Metrics{MAE: e["mae"][i], RMSE: e["rmse"][i], Q95: e["q95"][i],
+					r.Test = stats.Metrics{MAE: e["mae"][i], RMSE: e["rmse"][i], Q95: e["q95"][i],
 						Q99: e["q99"][i], MaxE: e["maxe"][i]}
 					if i < 16 && split == 9 { // the published code takes the times from this split
 						r.Features, r.Selection = run.Stats[i].Kernel.Total, run.Stats[i].Selection.Total
@@ -426,7 +426,7 @@ func TestReportOnLearners(t *testing.T) {
 				r := benchmark.Round{Round: round, Labels: 64 + 64*round, EffectiveDimension: math.NaN()}
 				r.Run = benchmark.Run{DataSet: "set", Activation: "relu", Spec: spec, BatchSize: 64, Rounds: 1, Split: split}
 				e := rmse * (1 + 0.1*float64(split))
-				r.Test = network.Metrics{MAE: e, RMSE: e, Q95: e, Q99: e, MaxE: e}
+				r.Test = stats.Metrics{MAE: e, RMSE: e, Q95: e, Q99: e, MaxE: e}
 				results = append(results, r)
 			}
 		}

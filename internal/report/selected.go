@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -270,7 +271,11 @@ func (s *Selected) place(ctx context.Context, picks, candidates, labelled []int)
 	p.Progress = nil
 	rows := matrix.Stack(p.PoolRows(candidates), p.Train.SelectRows(labelled), p.PoolRows(picks))
 	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), picture.PlaneSample))
-	plane, err := nextbatch.Plane(ctx, s.Request.Spec, p, sample, rows)
+	kernel, err := nextbatch.KernelOf(ctx, s.Request.Spec, p, sample.Rows+rows.Rows)
+	if err != nil {
+		return nil, err
+	}
+	plane, err := kernel.Plane(ctx, sample, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -442,7 +447,7 @@ func (s *Selected) targetErrors(ctx context.Context, page *Batch, k int,
 	}
 	if at := slices.Index(s.Plan.Rows.Targets, s.Plan.Model().TargetName(k)); at >= 0 {
 		_, labels := s.Plan.Rows.Labelled(at)
-		if scale, err := dataset.FitLabelScaler(labels); err == nil {
+		if scale, err := encode.FitLabelScaler(labels); err == nil {
 			add("deviation of the labels", "%s: the RMSE of always predicting their mean",
 				words.Num(words.Number(scale.Deviation)))
 		}

@@ -236,7 +236,7 @@ func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {
 func (j *job) fitting() func(learner string, fold, folds int) {
 	begun := map[string]int{}
 	return func(name string, _, folds int) {
-		if name != (learner.Network{}).Name() {
+		if name != learner.NetworkName {
 			j.progress(wire.Progress{Stage: "fitting", Done: begun[name] % (folds + 1), Of: folds + 1})
 			begun[name]++
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
@@ -207,10 +208,10 @@ func (s TextStyle) apply(o *source.Options) (err error) {
 		o.Censored = source.CensoredDrop
 	}
 	if s.Marks != "" {
-		o.Missing = append(source.DefaultMissing(), strings.Split(s.Marks, ",")...)
+		o.Missing = append(sheets.DefaultMissing(), strings.Split(s.Marks, ",")...)
 	}
 	if s.Lod != "" {
-		if o.Lod, err = source.ParseLod(s.Lod); err != nil {
+		if o.Lod, err = sheets.ParseLod(s.Lod); err != nil {
 			return huma.Error422UnprocessableEntity("lod " + err.Error())
 		}
 	}

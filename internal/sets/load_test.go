@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
@@ -89,7 +88,7 @@ func BenchmarkPrepareLarge(b *testing.B) {
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := s.load(b.Context(), path, dataset.DefaultMaxRows); err != nil {
+		if _, _, err := s.load(b.Context(), path, DefaultMaxRows); err != nil {
 			b.Fatal(err)
 		}
 	}

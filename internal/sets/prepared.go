@@ -12,9 +12,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -33,12 +34,12 @@ const (
 )
 
 type preparedHeader struct {
-	Format  int             `json:"format"`
-	Set     string          `json:"set"`
-	File    string          `json:"file"`
-	Hash    string          `json:"sha256"`
-	RawRows int             `json:"raw_rows"`
-	Encoder dataset.Encoder `json:"encoder"`
+	Format  int            `json:"format"`
+	Set     string         `json:"set"`
+	File    string         `json:"file"`
+	Hash    string         `json:"sha256"`
+	RawRows int            `json:"raw_rows"`
+	Encoder encode.Encoder `json:"encoder"`
 }
 
 // Prepared describes a prepared set and its raw file.
@@ -76,7 +77,7 @@ func (s Set) Prepare(ctx context.Context, dir string) (Prepared, error) {
 }
 
 func (s Set) prepareAgain(ctx context.Context, dir, raw, hash string) (Prepared, error) {
-	r, rawRows, err := s.load(ctx, raw, dataset.DefaultMaxRows)
+	r, rawRows, err := s.load(ctx, raw, DefaultMaxRows)
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -95,7 +96,7 @@ func (h preparedHeader) describe(path string, rows int) Prepared {
 	return Prepared{Path: path, File: h.File, Hash: h.Hash, RawRows: h.RawRows, Rows: rows, Features: h.Encoder.Features()}
 }
 
-func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
+func writePrepared(w io.Writer, h preparedHeader, r *Regression) error {
 	z := zip.NewWriter(w)
 	z.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser,
 		error) {
@@ -108,7 +109,7 @@ func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
 		{headerEntry, func(w io.Writer) error { return json.NewEncoder(w).Encode(h) }},
 		{"X.npy", func(w io.Writer) error { return source.WriteNPY(w, r.X) }},
 		{"y.npy", func(w io.Writer) error { return source.WriteNPY(w, matrix.View(len(r.Y), 1, r.Y)) }},
-		{"rows.npy", func(w io.Writer) error { return source.WriteNPYInts(w, r.Rows) }},
+		{"rows.npy", func(w io.Writer) error { return formats.WriteNPYInts(w, r.Rows) }},
 	} {
 		to, err := z.CreateHeader(&zip.FileHeader{Name: entry.name, Method: zip.Deflate})
 		if err != nil {
@@ -212,14 +213,14 @@ func (p *preparedFile) describe() (Prepared, error) {
 		return Prepared{}, p.unusable(err)
 	}
 	defer file.Close()
-	rows, _, err := source.ReadNPYShape(file)
+	rows, _, err := formats.ReadNPYShape(file)
 	if err != nil {
 		return Prepared{}, p.unusable(err)
 	}
 	return p.header.describe(p.path, rows), nil
 }
 
-func (p *preparedFile) read(ctx context.Context) (*dataset.Regression, error) {
+func (p *preparedFile) read(ctx context.Context) (*Regression, error) {
 	r, err := readPrepared(ctx, p.content, p.header)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -230,7 +231,7 @@ func (p *preparedFile) read(ctx context.Context) (*dataset.Regression, error) {
 	return r, nil
 }
 
-func readPrepared(ctx context.Context, archive io.Reader, h preparedHeader) (*dataset.Regression, error) {
+func readPrepared(ctx context.Context, archive io.Reader, h preparedHeader) (*Regression, error) {
 	x, errX := source.ReadNPZ[float32](ctx, archive, source.Options{Array: "X"})
 	y, errY := source.ReadNPZ[float64](ctx, archive, source.Options{Array: "y"})
 	rows, errRows := source.ReadNPZ[float64](ctx, archive, source.Options{Array: "rows"})
@@ -242,7 +243,7 @@ func readPrepared(ctx context.Context, archive io.Reader, h preparedHeader) (*da
 		return nil, fmt.Errorf("inputs of %v, labels of %v and rows of %v do not match each other, or %d features",
 			x.Shape(), y.Shape(), rows.Shape(), features)
 	}
-	r := &dataset.Regression{X: x, Y: y.Data, Rows: make([]int, len(rows.Data)), Encoder: h.Encoder}
+	r := &Regression{X: x, Y: y.Data, Rows: make([]int, len(rows.Data)), Encoder: h.Encoder}
 	for i, row := range rows.Data {
 		if !(row >= 0 && row < float64(h.RawRows)) || row != math.Trunc(row) {
 			return nil, fmt.Errorf("row %d is row %v of a file with %d rows", i, row, h.RawRows)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -184,8 +184,8 @@ func TestPrepareRefuses(t *testing.T) {
 func preparedBytes(t testing.TB, format int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	h := preparedHeader{Format: format, Set: "s", RawRows: 3, Encoder: dataset.Encoder{Numeric: []string{"a", "b"}}}
-	r := &dataset.Regression{X: matrix.View(2, 2, []float32{1, 2, 3, 4}), Y: []float64{5, 6}, Rows: []int{0, 2}}
+	h := preparedHeader{Format: format, Set: "s", RawRows: 3, Encoder: encode.Encoder{Numeric: []string{"a", "b"}}}
+	r := &Regression{X: matrix.View(2, 2, []float32{1, 2, 3, 4}), Y: []float64{5, 6}, Rows: []int{0, 2}}
 	if err := writePrepared(&b, h, r); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 )
 
 // Set is a data set of the paper's benchmark: where it comes from, and how the
@@ -71,7 +73,7 @@ func Find(name string) (Set, error) {
 // The features include the missing-value columns of the published code, which
 // the paper counts. A level that a file declares but no row has becomes no
 // feature.
-func Load(ctx context.Context, name, dir string) (*dataset.Regression, error) {
+func Load(ctx context.Context, name, dir string) (*Regression, error) {
 	s, err := Find(name)
 	if err != nil {
 		return nil, err
@@ -99,7 +101,7 @@ func Load(ctx context.Context, name, dir string) (*dataset.Regression, error) {
 	if _, err := checkPin(ctx, raw); err != nil {
 		return nil, err
 	}
-	r, _, err := s.load(ctx, raw, dataset.DefaultMaxRows)
+	r, _, err := s.load(ctx, raw, DefaultMaxRows)
 	return r, err
 }
 
@@ -126,11 +128,11 @@ func (s Set) find(dir string) (string, error) {
 
 // load reads a raw file and prepares it with at most the given number of rows.
 // It also returns how many rows the file has.
-func (s Set) load(ctx context.Context, path string, most int) (*dataset.Regression, int, error) {
-	c := &source.Choice{MayLack: s.Drop.has, Begin: upTo(most)}
+func (s Set) load(ctx context.Context, path string, most int) (*Regression, int, error) {
+	c := &sheets.Choice{MayLack: s.Drop.has, Begin: upTo(most)}
 	t, err := s.read(ctx, path, c)
 	if total := c.Complete; err == nil && total > most {
-		c.Begin = func() func() bool { return dataset.NewSubsample(total, most, subsampleSeed).Next }
+		c.Begin = func() func() bool { return NewSubsample(total, most, subsampleSeed).Next }
 		t, err = s.read(ctx, path, c)
 	}
 	if err != nil {
@@ -162,7 +164,7 @@ func upTo(most int) func() func() bool {
 }
 
 // inFile translates row numbers of the table into those of the file.
-func inFile(rows []int, r *dataset.Regression, err error) error {
+func inFile(rows []int, r *Regression, err error) error {
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
 		at.Row = rows[at.Row]
 	}
@@ -174,7 +176,7 @@ func inFile(rows []int, r *dataset.Regression, err error) error {
 	return err
 }
 
-func (s Set) read(ctx context.Context, path string, c *source.Choice) (*dataset.Table, error) {
+func (s Set) read(ctx context.Context, path string, c *sheets.Choice) (*dataset.Table, error) {
 	opts := source.Options{Header: s.Header, Array: s.Array, Choice: c}
 	if len(s.Numeric) > 0 {
 		opts.Kinds = map[string]dataset.Kind{}
@@ -185,17 +187,17 @@ func (s Set) read(ctx context.Context, path string, c *source.Choice) (*dataset.
 	return source.ReadFile(ctx, path, opts)
 }
 
-func (s Set) prepare(t *dataset.Table, most int) (*dataset.Regression, error) {
+func (s Set) prepare(t *dataset.Table, most int) (*Regression, error) {
 	label, errLabel := s.Label.in(t)
 	drop, errDrop := s.Drop.in(t)
 	t, errLevels := s.withLevels(t)
 	if err := errors.Join(errLabel, errDrop, errLevels); err != nil {
 		return nil, err
 	}
-	return dataset.Prepare(t, dataset.Preparation{
-		Target:  dataset.Target{Columns: label, Log: s.Log},
+	return Prepare(t, Preparation{
+		Target:  encode.Target{Columns: label, Log: s.Log},
 		Drop:    drop,
-		OneHot:  dataset.OneHot{MissingColumns: true},
+		OneHot:  encode.OneHot{MissingColumns: true},
 		MaxRows: most,
 		Seed:    subsampleSeed,
 	})

@@ -41,7 +41,7 @@ func TestSetsOfThePaper(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			split, err := dataset.NewSplit(r.X.Rows, dataset.PaperSizes(r.X.Rows), 0, 0)
+			split, err := NewSplit(r.X.Rows, PaperSizes(r.X.Rows), 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

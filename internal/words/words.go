@@ -82,6 +82,20 @@ func Quoted(names []string) []string {
 	return list
 }
 
+// FirstQuoted quotes n names, the first few if there are many: no others are asked for.
+func FirstQuoted(n int, name func(i int) string) string {
+	const most = 20
+	quoted := make([]string, min(n, most))
+	for i := range quoted {
+		quoted[i] = fmt.Sprintf("%q", name(i))
+	}
+	text := strings.Join(quoted, ", ")
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
+	}
+	return text
+}
+
 // Argument writes a text as an argument of a command, in quotes where a shell needs
 // them.
 func Argument(text string) string {

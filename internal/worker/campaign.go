@@ -10,7 +10,10 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/merge"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/source/cells"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/learner"
 )
@@ -175,14 +178,14 @@ func (c *call) campaignEncode() (any, error) {
 		t, err = c.tableFor(body.newBody)
 	} else {
 		opts := (&campaign.Created{IDColumn: body.ID, Targets: body.Targets, Columns: body.Columns}).RowOptions()
-		opts.Lod, _ = source.ParseLod(body.Settings.Lod) // which the campaign has checked
+		opts.Lod, _ = sheets.ParseLod(body.Settings.Lod) // which the campaign has checked
 		t, err = c.rowsFor(body.Table, opts, body.Censored)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var file bytes.Buffer
-	if err := source.WriteParquet(&file, t.MarkLimits(body.Targets...)); err != nil {
+	if err := source.WriteParquet(&file, merge.MarkLimits(t, body.Targets...)); err != nil {
 		return nil, err
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{file.Len()}}, Uint8: file.Bytes()}}
@@ -191,7 +194,7 @@ func (c *call) campaignEncode() (any, error) {
 
 // rowsFor returns a table of rows for a campaign that exists.
 func (c *call) rowsFor(t table, opts source.Options, censored string) (_ *dataset.Table, err error) {
-	if opts.Censored, err = source.ParseCensored(censored); err != nil {
+	if opts.Censored, err = cells.ParseCensored(censored); err != nil {
 		return nil, refuse("censored %v", err)
 	}
 	return c.build(t, opts, 0)

@@ -5,13 +5,14 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/choice"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // Python sends null for what its caller does not name, and the worker's defaults stay.
 func TestNullLeavesTheDefaults(t *testing.T) {
 	for _, text := range []string{`{}`, `{"hidden": null, "activation": null, "epochs": null}`} {
-		body := fitBody{Choice: network.DefaultChoice()}
+		body := fitBody{Choice: choice.DefaultChoice()}
 		if err := json.Unmarshal([]byte(text), &body); err != nil {
 			t.Fatal(err)
 		}
@@ -20,7 +21,7 @@ func TestNullLeavesTheDefaults(t *testing.T) {
 			t.Errorf("%s means %+v, %v", text, config, err)
 		}
 	}
-	body := fitBody{Choice: network.DefaultChoice()}
+	body := fitBody{Choice: choice.DefaultChoice()}
 	if err := json.Unmarshal([]byte(`{"epochs": 0}`), &body); err != nil {
 		t.Fatal(err)
 	}

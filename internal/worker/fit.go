@@ -10,8 +10,10 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/choice"
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/earlierdata"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,7 +24,7 @@ import (
 // fitBody requests a model of the rows of a table, or of those in array 0, whose labels are array 1, with a
 // column for each target if it has two dimensions.
 type fitBody struct {
-	network.Choice
+	choice.Choice
 	inputTable
 	Y        []string       `json:"y"`       // the columns of the table with the labels
 	Earlier  []table        `json:"earlier"` // beside a table
@@ -51,7 +53,7 @@ type fitAnswer struct {
 }
 
 func (c *call) fit() (any, error) {
-	body := fitBody{Choice: network.DefaultChoice(), Learner: learner.Auto,
+	body := fitBody{Choice: choice.DefaultChoice(), Learner: learner.Auto,
 		inputTable: inputTable{Missing: tables.ImputeMissing.String()}}
 	if err := c.read(&body); err != nil {
 		return nil, err
@@ -99,7 +101,7 @@ func (c *call) fit() (any, error) {
 type fitInput struct {
 	network.Sample
 	centres  []float64        // of arrays
-	columns  *dataset.Encoder // of a table
+	columns  *encode.Encoder  // of a table
 	earlier  []*learner.Model // whose predictions are among the columns
 	rows     []int            // of the table; nil means all
 	warnings []string
@@ -228,7 +230,7 @@ func (c *call) others(list []given, rows []int) (others []learner.Learner, err e
 		if err != nil {
 			return nil, err
 		}
-		others = append(others, learner.Given{Title: g.Name, Held: held})
+		others = append(others, learner.Given(g.Name, held))
 	}
 	return others, nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/source/cells"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 )
 
 // labelsBody requests the numbers in columns of labels that are text, as they are read in a file with the table.
@@ -65,7 +67,7 @@ func (c *call) labels() (any, error) {
 			return nil, fmt.Errorf("%s: %w", body.Table.Name, err)
 		}
 		if column.Kind() != dataset.KindNumeric {
-			read, err := source.PlainNumbers(column, opts, t.Origin())
+			read, err := sheets.PlainNumbers(column, opts, t.Origin())
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", body.Table.Name, err)
 			}
@@ -100,11 +102,11 @@ func numbersIn(column dataset.Column) (values []float64, sides map[int]int8, wro
 	for row := range column.Len() {
 		v := math.NaN()
 		if text := column.Format(row); text != "" {
-			number, side := source.CutSign(text)
+			number, side := cells.CutSign(text)
 			var err error
 			if v, err = strconv.ParseFloat(number, 64); err != nil || math.IsInf(v, 0) {
 				v = math.NaN()
-				wrong = append(wrong, wrongLabel{column.Name(), row, text, source.UnknownLimit(text)})
+				wrong = append(wrong, wrongLabel{column.Name(), row, text, cells.UnknownLimit(text)})
 			} else if side != 0 {
 				sides[row] = side
 			}

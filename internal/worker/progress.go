@@ -64,7 +64,7 @@ func (c *call) fitting() func(learner string, fold, folds int) {
 			}
 			stage, begun = next, 0
 		}
-		if name == (learner.Network{}).Name() {
+		if name == learner.NetworkName {
 			stage = ""
 			return
 		}

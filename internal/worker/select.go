@@ -12,7 +12,9 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/choice"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/plate"
@@ -42,8 +44,8 @@ type picking struct {
 // selectBody asks for a batch from tables.
 type selectBody struct {
 	picking
-	network.Choice              // what is absent or null is the default
-	Learner        learner.Kind `json:"learner"`
+	choice.Choice              // what is absent or null is the default
+	Learner       learner.Kind `json:"learner"`
 	// each with two arrays: predictions for the labelled rows, out of fold, and for candidates
 	Learners []given `json:"learners"`
 	Table    *table  `json:"table"`
@@ -115,7 +117,7 @@ func (c *call) leaks() (any, error) {
 
 // fromTables returns the request for a batch from tables, and whether a plot is wanted.
 func (c *call) fromTables() (r nextbatch.Request, plot bool, err error) {
-	body := selectBody{Choice: network.DefaultChoice(), Learner: learner.Auto, Missing: tables.ImputeMissing.String()}
+	body := selectBody{Choice: choice.DefaultChoice(), Learner: learner.Auto, Missing: tables.ImputeMissing.String()}
 	if err := c.read(&body); err != nil {
 		return r, false, err
 	}
@@ -174,7 +176,7 @@ func (c *call) earlier(from []table, opts source.Options, names tables.Names) (l
 }
 
 // checkLearner rejects an unknown learner, and settings that have no effect on its networks.
-func (c *call) checkLearner(kind learner.Kind, choice network.Choice) error {
+func (c *call) checkLearner(kind learner.Kind, choice choice.Choice) error {
 	if err := kind.Check("learner"); err != nil {
 		return refuse("%v", err)
 	}
@@ -196,7 +198,7 @@ func (c *call) checkLearner(kind learner.Kind, choice network.Choice) error {
 }
 
 // trained checks how to train.
-func trained(c network.Choice, seed uint64) (network.Config, error) {
+func trained(c choice.Choice, seed uint64) (network.Config, error) {
 	config, err := c.Config(seed, options.Argument)
 	if err != nil {
 		return config, refuse("%v", err)
@@ -223,7 +225,7 @@ func (c *call) selectFeatures() (any, error) {
 	if r.Spec.Method == "" {
 		r.Spec = nextbatch.FeaturesSpec(len(c.Data) > 1 && len(c.Data[1].Float32)+len(c.Data[1].Float64) > 0)
 	}
-	if r.Spec.ComputesInDouble() {
+	if needs.ComputesInDouble(r.Spec) {
 		r.Exact, err = setsOf[float64](c)
 	} else {
 		r.Features, err = setsOf[float32](c)
@@ -292,9 +294,12 @@ func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result
 		p.Train.SelectRows(picture.Spread(p.Train.Rows, picture.ShownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
 	}
 	rows := matrix.Stack(sets...)
-	plane,
-		err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(picture.Spread(sets[0].Rows+sets[1].Rows,
-		picture.PlaneSample)), rows)
+	sample := rows.SelectRows(picture.Spread(sets[0].Rows+sets[1].Rows, picture.PlaneSample))
+	kernel, err := nextbatch.KernelOf(c.ctx, s, p, sample.Rows+rows.Rows)
+	if err != nil {
+		return err
+	}
+	plane, err := kernel.Plane(c.ctx, sample, rows)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/source/cells"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -45,16 +47,16 @@ func reading(categorical, labels []string, censored string, limits lod) (o sourc
 	for _, name := range categorical {
 		o.Kinds[name] = dataset.KindCategorical
 	}
-	if o.Censored, err = source.ParseCensored(censored); err != nil {
+	if o.Censored, err = cells.ParseCensored(censored); err != nil {
 		return o, refuse("censored %v", err)
 	}
-	if o.Lod, err = source.ParseLod(string(limits)); err != nil {
+	if o.Lod, err = sheets.ParseLod(string(limits)); err != nil {
 		return o, refuse("lod %v", err)
 	}
 	return o, nil
 }
 
-// lod is the limit of detection of labels, as source.ParseLod reads it. Empty means that it is not known.
+// lod is the limit of detection of labels, as sheets.ParseLod reads it. Empty means that it is not known.
 type lod string
 
 // build makes a table of its columns, which may take maxMemory bytes; 0 means what the machine
@@ -63,7 +65,7 @@ func (c *call) build(t table, opts source.Options, maxMemory int64) (*dataset.Ta
 	if err := c.admitTable(t, maxMemory); err != nil {
 		return nil, err
 	}
-	var columns []source.Column
+	var columns []sheets.Column
 	opts.Setting = options.Argument
 	for _, one := range t.Columns {
 		if err := c.ctx.Err(); err != nil {
@@ -92,11 +94,11 @@ func (c *call) build(t table, opts source.Options, maxMemory int64) (*dataset.Ta
 }
 
 // tableOf makes a table of columns, and reads those of cells, if there are any.
-func tableOf(ctx context.Context, columns []source.Column, opts source.Options) (*dataset.Table, error) {
+func tableOf(ctx context.Context, columns []sheets.Column, opts source.Options) (*dataset.Table, error) {
 	known := make([]dataset.Column, len(columns))
 	for j, c := range columns {
 		if c.Known == nil {
-			return source.ReadColumns(ctx, columns, opts)
+			return sheets.ReadColumns(ctx, columns, opts)
 		}
 		known[j] = c.Known
 	}
@@ -126,13 +128,13 @@ func (c *call) admitTable(t table, maxMemory int64) error {
 // kinds make columns, each from the given number of arrays.
 var kinds = map[string]struct {
 	arrays int
-	build  func(frameColumn, []Array) ([]source.Column, error)
+	build  func(frameColumn, []Array) ([]sheets.Column, error)
 }{
 	"numeric": {1, numericColumn}, "categorical": {1, categoricalColumn}, "cells": {1, cellColumn},
 	"text": {2, textColumn}, "matrix": {1, matrixColumns},
 }
 
-func (c *call) columns(one frameColumn) ([]source.Column, error) {
+func (c *call) columns(one frameColumn) ([]sheets.Column, error) {
 	kind, known := kinds[one.Kind]
 	if !known {
 		return nil, refuse("has the unknown kind %q", one.Kind)
@@ -150,7 +152,7 @@ func (c *call) columns(one frameColumn) ([]source.Column, error) {
 	return kind.build(one, arrays)
 }
 
-func numericColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
+func numericColumn(one frameColumn, arrays []Array) ([]sheets.Column, error) {
 	values, err := arrays[0].numbers()
 	if err != nil {
 		return nil, err
@@ -162,12 +164,12 @@ func numericColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
 	}
 	numbers := dataset.NewNumeric(one.Name, values...)
 	if arrays[0].Type == "float32" {
-		numbers.FromSingle()
+		numbers.FromSingle = true
 	}
-	return []source.Column{{Known: numbers}}, nil
+	return []sheets.Column{{Known: numbers}}, nil
 }
 
-func categoricalColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
+func categoricalColumn(one frameColumn, arrays []Array) ([]sheets.Column, error) {
 	if err := checkCodes(one, arrays[0]); err != nil {
 		return nil, err
 	}
@@ -186,14 +188,14 @@ func categoricalColumn(one frameColumn, arrays []Array) ([]source.Column, error)
 		words.Append(max(code, -1))
 	}
 	words.SortLevels()
-	return []source.Column{{Known: words}}, nil
+	return []sheets.Column{{Known: words}}, nil
 }
 
-func cellColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
+func cellColumn(one frameColumn, arrays []Array) ([]sheets.Column, error) {
 	if err := checkCodes(one, arrays[0]); err != nil {
 		return nil, err
 	}
-	return []source.Column{{Cells: source.Cells{Name: one.Name, Levels: one.Levels, Rows: arrays[0].Int32,
+	return []sheets.Column{{Cells: sheets.Cells{Name: one.Name, Levels: one.Levels, Rows: arrays[0].Int32,
 		Stored: one.Stored}}}, nil
 }
 
@@ -210,7 +212,7 @@ func checkCodes(one frameColumn, codes Array) error {
 	return nil
 }
 
-func textColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
+func textColumn(one frameColumn, arrays []Array) ([]sheets.Column, error) {
 	if arrays[0].Type != "int64" || arrays[1].Type != "uint8" {
 		return nil, refuse("has text of types %s and %s instead of int64 and uint8", arrays[0].Type, arrays[1].Type)
 	}
@@ -226,10 +228,10 @@ func textColumn(one frameColumn, arrays []Array) ([]source.Column, error) {
 		text.Append(value)
 		start = end
 	}
-	return []source.Column{{Known: text}}, nil
+	return []sheets.Column{{Known: text}}, nil
 }
 
-func matrixColumns(one frameColumn, arrays []Array) ([]source.Column, error) {
+func matrixColumns(one frameColumn, arrays []Array) ([]sheets.Column, error) {
 	switch arrays[0].Type {
 	case "float32":
 		return columnsOf[float32](one, arrays[0])
@@ -238,7 +240,7 @@ func matrixColumns(one frameColumn, arrays []Array) ([]source.Column, error) {
 	}
 }
 
-func columnsOf[T matrix.Float](one frameColumn, a Array) (columns []source.Column, err error) {
+func columnsOf[T matrix.Float](one frameColumn, a Array) (columns []sheets.Column, err error) {
 	m, err := matrixOf[T](a)
 	if err != nil {
 		return nil, err
@@ -249,7 +251,7 @@ func columnsOf[T matrix.Float](one frameColumn, a Array) (columns []source.Colum
 	for j, name := range one.Names {
 		c := dataset.NewNumeric(name)
 		if a.Type == "float32" {
-			c.FromSingle()
+			c.FromSingle = true
 		}
 		for i := range m.Rows {
 			v := float64(m.Row(i)[j])
@@ -258,7 +260,7 @@ func columnsOf[T matrix.Float](one frameColumn, a Array) (columns []source.Colum
 			}
 			c.Append(v)
 		}
-		columns = append(columns, source.Column{Known: c})
+		columns = append(columns, sheets.Column{Known: c})
 	}
 	return columns, nil
 }

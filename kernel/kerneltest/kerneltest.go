@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -170,7 +171,7 @@ func (c check[T]) threads(gram matrix.Dense[T]) {
 func (c check[T]) prepared(gram matrix.Dense[T]) {
 	c.t.Helper()
 	n := c.rows.Rows
-	k, sets, err := kernel.Prepare(c.ctx, c.k, c.rows.Slice(0, n/2), c.rows.Slice(n/2, n))
+	k, sets, err := kernels.Prepare(c.ctx, c.k, c.rows.Slice(0, n/2), c.rows.Slice(n/2, n))
 	c.must(err)
 	got := poisoned[T](n/2, n-n/2)
 	c.must(k.Cross(c.ctx, got, sets[0], sets[1]))
@@ -185,7 +186,7 @@ func (c check[T]) prepared(gram matrix.Dense[T]) {
 // kernel with parts of their own do.
 func (c check[T]) widths() {
 	c.t.Helper()
-	e, _ := kernel.Decompose(c.k)
+	e, _ := kernels.Decompose(c.k)
 	first := append(e.Widths(), 1)
 	second := append(e.Widths(), 2)
 	if first[len(first)-1] == second[len(second)-1] {
@@ -207,7 +208,7 @@ func Apart[T matrix.Float](t testing.TB, first, second kernel.Kernel[T], rows ma
 	var both []ready
 	for _, k := range []kernel.Kernel[T]{first, second} {
 		c := check[T]{context.Background(), t, k, rows, tol}
-		prepared, sets, err := kernel.Prepare(c.ctx, k, rows)
+		prepared, sets, err := kernels.Prepare(c.ctx, k, rows)
 		c.must(err)
 		both = append(both, ready{c, prepared, sets[0]})
 	}

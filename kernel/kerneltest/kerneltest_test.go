@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -117,7 +118,7 @@ func TestConformFindsSharedWidths(t *testing.T) {
 	for i := range rows.Data {
 		rows.Data[i] = math.Sin(float64(i * i))
 	}
-	k := kernel.Compose[float64](roomy{append(make([]int, 0, 2), 3)}, kernel.Dot[float64]{})
+	k := kernels.Compose[float64](roomy{append(make([]int, 0, 2), 3)}, kernels.Dot[float64]{})
 	found := complaints(func(t testing.TB) { kerneltest.Conform(t, k, rows, 1e-12) })
 	if len(found) != 1 || !strings.Contains(found[0], "which two callers that append to it share") {
 		t.Errorf("complaints %q", found)

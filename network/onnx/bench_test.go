@@ -3,10 +3,11 @@ package onnx
 import (
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // BenchmarkFeatures computes ll and grad>sketch(512) of 100,000 rows of a 10-512-512-1, by
@@ -27,11 +28,11 @@ func BenchmarkFeatures(b *testing.B) {
 	x := normals(1, 100_000, 10)
 	for name, taps := range map[string]kernel.Taps[float32]{"native": network.NewTaps(mlp, kernel.BlockRows,
 		nil), "onnx": net.Taps()} {
-		last, err := kernel.NewLastLayers(taps, 1)
+		last, err := kernels.NewLastLayers(taps, 1)
 		if err != nil {
 			b.Fatal(err)
 		}
-		sketch, err := transform.Sketch(kernel.NewGrad(taps), 512, transform.Seeded(1, "sketch"), transform.Paper)
+		sketch, err := transform.Sketch(kernels.NewGrad(taps), 512, transform.Seeded(1, "sketch"), transform.Paper)
 		if err != nil {
 			b.Fatal(err)
 		}

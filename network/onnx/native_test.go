@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -106,7 +107,7 @@ func TestExportedNetworkFarFromZero(t *testing.T) {
 		raw.Set(i, 1, b)
 		y[i] = a - b*b
 	}
-	columns := &dataset.Encoder{Numeric: []string{"a", "b"}, Centres: dataset.Centres(raw)}
+	columns := &encode.Encoder{Numeric: []string{"a", "b"}, Centres: dataset.Centres(raw)}
 	x := matrix.New[float32](raw.Rows, raw.Cols)
 	dataset.Centre(x, raw, columns.Centres)
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{32}}, Training: network.Training{Epochs: 20}}

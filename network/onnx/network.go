@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -35,8 +35,8 @@ type Network struct {
 	upstream []int // by value: the last layer that it depends on, or -1
 
 	sigmaW, sigmaB float64
-	named          map[string]int   // values by the names of their tensors
-	columns        *dataset.Encoder // of a table, if the file describes them
+	named          map[string]int  // values by the names of their tensors
+	columns        *encode.Encoder // of a table, if the file describes them
 }
 
 // Options say how to read a network. The zero value reads the only output of a graph and
@@ -138,7 +138,7 @@ func (net *Network) readMetadata(metadata map[string]string) error {
 }
 
 // Columns returns how a table becomes rows, for a file that Save wrote; nil for others.
-func (net *Network) Columns() *dataset.Encoder { return net.columns }
+func (net *Network) Columns() *encode.Encoder { return net.columns }
 
 // smooth and kinked are the activations that decide which constants of the paper apply.
 var (

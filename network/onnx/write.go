@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -126,7 +126,7 @@ func (w *writer) weight(numbers []float32, shape ...int) string {
 
 // scaleInputs writes 5·tanh((x - mean)/(5·deviation)). The mean is subtracted in two parts, as
 // float32 would round one that is far from zero by more than the inputs differ.
-func (w *writer) scaleInputs(s dataset.Scaler) {
+func (w *writer) scaleInputs(s encode.Scaler) {
 	const clip = 5
 	shift, rest, factor := make([]float32, len(s.Mean)), make([]float32, len(s.Mean)), make([]float32, len(s.Mean))
 	for j, mean := range s.Mean {
@@ -145,7 +145,7 @@ func (w *writer) scaleInputs(s dataset.Scaler) {
 }
 
 // scaleLabels writes deviation·z + mean.
-func (w *writer) scaleLabels(s dataset.LabelScaler) {
+func (w *writer) scaleLabels(s encode.LabelScaler) {
 	w.apply("Mul", w.weight([]float32{float32(s.Deviation)}))
 	w.node("Add", outputName, w.last, w.weight([]float32{float32(s.Mean)}))
 }
@@ -216,7 +216,7 @@ func declaration(name string, columns int) []byte {
 }
 
 // file returns the model with its metadata.
-func (w *writer) file(net *network.MLP, columns *dataset.Encoder) ([]byte, error) {
+func (w *writer) file(net *network.MLP, columns *encode.Encoder) ([]byte, error) {
 	a := net.Architecture()
 	g := append(w.graph, text(2, "nextbatch")...)
 	g = append(g, message(11, declaration(inputName, net.Inputs()))...)

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
@@ -101,7 +102,7 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 
 func (a *advising) compute(ctx context.Context) (*answer, error) {
 	q, rows := a.question, a.rows
-	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets,
+	q.Data = &sets.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets,
 		Rows: rows.TrainRows, Encoder: rows.Encoder}
 	q.Unlabelled, q.Fitting = rows.Pool, a.progress.fitting()
 	a.progress.sayDevice(ctx, a.learner)

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -163,7 +164,7 @@ const generatedRows = 20_000
 
 // readOwn reads and prepares the user's tables.
 func (b *benchRun) readOwn(ctx context.Context) error {
-	b.own = map[string]*dataset.Regression{}
+	b.own = map[string]*sets.Regression{}
 	for _, name := range b.tableNames() {
 		data, err := b.prepareTable(ctx, b.files[name])
 		if err != nil {
@@ -174,7 +175,7 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 	return nil
 }
 
-func (b *benchRun) prepareTable(ctx context.Context, path string) (*dataset.Regression, error) {
+func (b *benchRun) prepareTable(ctx context.Context, path string) (*sets.Regression, error) {
 	t, err := b.columns.read(ctx, path, false)
 	if _, unknown := unknownColumn(err); unknown {
 		return nil, usageError{err}
@@ -182,10 +183,10 @@ func (b *benchRun) prepareTable(ctx context.Context, path string) (*dataset.Regr
 	if err != nil {
 		return nil, err
 	}
-	p := dataset.Preparation{MaxRows: b.maxRows, Seed: b.settings.Seed}
+	p := sets.Preparation{MaxRows: b.maxRows, Seed: b.settings.Seed}
 	targets := b.columns.targets(t.Names())
 	for _, name := range targets {
-		p.Targets = append(p.Targets, dataset.Target{Columns: []string{name}, Log: b.log})
+		p.Targets = append(p.Targets, encode.Target{Columns: []string{name}, Log: b.log})
 	}
 	if b.columns.id != "" {
 		p.Drop = []string{b.columns.id}
@@ -193,7 +194,7 @@ func (b *benchRun) prepareTable(ctx context.Context, path string) (*dataset.Regr
 	if err := b.incomplete(path, t, targets); err != nil {
 		return nil, err
 	}
-	data, err := dataset.Prepare(t, p)
+	data, err := sets.Prepare(t, p)
 	if err != nil {
 		return nil, dataError{errorf("%s: %w", path, err)}
 	}

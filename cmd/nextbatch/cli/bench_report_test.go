@@ -14,7 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // madeResults writes a results file with learning curves of random selection and
@@ -71,7 +71,7 @@ func appendRun(t testing.TB, store benchmark.Store, run benchmark.Run, rounds in
 	for i := range rounds {
 		v := rmse / math.Sqrt(float64(i+1))
 		r := benchmark.Record{Round: benchmark.Round{Run: run, Round: i, Labels: 256 * (i + 1), Elapsed: 1,
-			Test: network.Metrics{MAE: v / 2, RMSE: v, Q95: 2 * v, Q99: 3 * v, MaxE: 9 * v}}}
+			Test: stats.Metrics{MAE: v / 2, RMSE: v, Q95: 2 * v, Q99: 3 * v, MaxE: 9 * v}}}
 		if err := store.Append(claim, r); err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/choice"
 	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -33,11 +33,11 @@ type benchRun struct {
 	compat, quiet                              bool
 	settings                                   benchmark.Settings
 
-	files    map[string]string              // of the tables, by their names in the results
-	own      map[string]*dataset.Regression // the tables
-	log      bool                           // of their labels
-	maxRows  int                            // of each
-	warnings []string                       // about data sets
+	files    map[string]string           // of the tables, by their names in the results
+	own      map[string]*sets.Regression // the tables
+	log      bool                        // of their labels
+	maxRows  int                         // of each
+	warnings []string                    // about data sets
 }
 
 func newBenchRun() *cobra.Command {
@@ -117,7 +117,7 @@ func (b *benchRun) register(c *cobra.Command) {
 		learner.KindsText()+" (default network)")
 	flags.StringSliceVar(&b.splits, "splits", []string{fmt.Sprintf("0-%d", benchmark.PaperSplits-1)},
 		"split numbers, such as 0-4,7")
-	flags.StringSliceVar(&b.activations, "activation", []string{network.DefaultChoice().Activation},
+	flags.StringSliceVar(&b.activations, "activation", []string{choice.DefaultChoice().Activation},
 		"activation functions of the networks")
 	flags.IntVar(&b.rounds, "rounds", schedule.Rounds, "rounds, each of which picks a batch")
 	flags.IntVarP(&b.batch, "batch", "n", schedule.Batch, "rows to pick per round")
@@ -140,7 +140,7 @@ func (b *benchRun) registerWork(c *cobra.Command) {
 	b.columns.registerTarget(c)
 	flags.BoolVar(&b.log, "log", false, "the labels of the tables are the logarithms of the target columns")
 	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most this many rows of a table, drawn at random (default "+
-		strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
+		strconv.Itoa(sets.DefaultMaxRows)+", as in the paper)")
 	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0),
 		"runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, "+
 			"up to 64")
@@ -443,7 +443,7 @@ func (b *benchRun) perform(ctx context.Context, cmd *cobra.Command, store benchm
 		progress.fate = "left to workers that have it"
 	}
 	bench := &benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch,
-		Load: func(name string) (*dataset.Regression, error) { return b.load(ctx, name) }}
+		Load: func(name string) (*sets.Regression, error) { return b.load(ctx, name) }}
 	progress.warn(b.warnings...)
 	err = do(bench, progress)
 	// The reason why the work ended matters more than a failure to release claims.
@@ -464,13 +464,13 @@ func (benchStopped) Error() string { return "stopped; the same command resumes f
 func (benchStopped) Unwrap() error { return context.Canceled }
 
 // load returns a data set: the user's table, a generated one, or one of the paper.
-func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, error) {
+func (b *benchRun) load(ctx context.Context, name string) (*sets.Regression, error) {
 	switch {
 	case b.isOwn(name):
 		return b.own[name], nil
 	case name == benchmark.GeneratedSet:
 		x, y := friedman(0, "benchmark", generatedRows)
-		return &dataset.Regression{X: x, Y: y}, nil
+		return &sets.Regression{X: x, Y: y}, nil
 	}
 	data, err := sets.Load(ctx, name, b.data)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,11 +14,11 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/kept"
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -195,7 +195,7 @@ func (a *campaignAsking) answer(ctx context.Context, c *campaign.Campaign, b *ca
 			return nil, err
 		}
 		found.save = append(found.save, func() error {
-			if err := source.WriteToFill(a.out, t, s.Created.Targets...); err != nil {
+			if err := formats.WriteToFill(a.out, t, s.Created.Targets...); err != nil {
 				return err
 			}
 			a.progress.say("%s written to %s", report.AskedText(b.Rows), a.out)

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -161,7 +162,7 @@ func (t *telling) plain(table *dataset.Table, targets []string, opts source.Opti
 		if !slices.Contains(targets, c.Name()) {
 			continue
 		}
-		labels, err := source.PlainNumbers(c, opts, from)
+		labels, err := sheets.PlainNumbers(c, opts, from)
 		if at := (*source.Error)(nil); errors.As(err, &at) {
 			at.File = nameOf(path)
 			return nil, nil, dataError{at}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
@@ -24,7 +23,7 @@ func paperCounts(s sets.Set) dataCounts { return dataCounts{s.Pool, s.Test, s.Fe
 
 // countsOf returns the counts of a split as in the paper.
 func countsOf(rows, features int) dataCounts {
-	sizes := dataset.PaperSizes(rows)
+	sizes := sets.PaperSizes(rows)
 	return dataCounts{Pool: rows - sizes.Train - sizes.Valid - sizes.Test, Test: sizes.Test, Features: features}
 }
 

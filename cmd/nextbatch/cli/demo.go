@@ -18,7 +18,10 @@ import (
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
+	"github.com/nextbatch/nextbatch/internal/choice"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
@@ -96,7 +99,7 @@ func (d *demo) check() error {
 }
 
 func (d *demo) compute(ctx context.Context) (*answer, error) {
-	data := &dataset.Regression{}
+	data := &sets.Regression{}
 	data.X, data.Y = borehole(d.seed, demoRows)
 	result, err := d.compare(ctx, data)
 	if err != nil {
@@ -115,16 +118,16 @@ func (d *demo) compute(ctx context.Context) (*answer, error) {
 }
 
 // compare runs the rounds of all methods.
-func (d *demo) compare(ctx context.Context, data *dataset.Regression) (report.DemoResult, error) {
+func (d *demo) compare(ctx context.Context, data *sets.Regression) (report.DemoResult, error) {
 	result := report.NewDemoResult(d.seed, d.repeats, d.start, d.batch, d.rounds)
-	labels, err := dataset.FitLabelScaler(data.Y)
+	labels, err := encode.FitLabelScaler(data.Y)
 	if err != nil {
 		return result, err
 	}
 	var runs []benchmark.Run
 	for split := range d.repeats {
 		for _, spec := range report.DemoSpecs() {
-			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: network.DefaultChoice().Activation, Spec: spec,
+			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: choice.DefaultChoice().Activation, Spec: spec,
 				BatchSize: d.batch, Rounds: d.rounds, Split: split})
 		}
 	}
@@ -147,7 +150,7 @@ func (d *demo) compare(ctx context.Context, data *dataset.Regression) (report.De
 const demoName = "nextbatch-demo"
 
 // write writes the table, the page and the picture.
-func (d *demo) write(ctx context.Context, data *dataset.Regression, r *report.DemoResult) error {
+func (d *demo) write(ctx context.Context, data *sets.Regression, r *report.DemoResult) error {
 	table, err := boreholeTable(data.X, data.Y, d.start)
 	if err != nil {
 		return err

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -48,9 +49,9 @@ func learnerError(kind learner.Kind) float64 {
 	}
 	all, err := predict(0)
 	one, failed := predict(1)
-	scale, wrong := dataset.FitLabelScaler(y[labelled:])
+	scale, wrong := encode.FitLabelScaler(y[labelled:])
 	if err != nil || failed != nil || wrong != nil || !slices.Equal(all, one) {
 		return math.Inf(1)
 	}
-	return network.Measure(matrix.View(1, len(all), all), y[labelled:]).RMSE / scale.Deviation
+	return stats.Measure(matrix.View(1, len(all), all), y[labelled:]).RMSE / scale.Deviation
 }

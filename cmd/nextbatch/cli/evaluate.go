@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/stats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -189,7 +190,7 @@ func chosen(v []float64, at []int) (some []float64) {
 // measured compares predictions of a target with labels; low and high are nil without
 // intervals.
 func measured(target string, predicted, labels, low, high []float64) targetErrors {
-	m := network.Measure(matrix.View(1, len(predicted), predicted), labels)
+	m := stats.Measure(matrix.View(1, len(predicted), predicted), labels)
 	t := targetErrors{Target: target, Rows: len(labels), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE),
 		Q95: number(m.Q95), Q99: number(m.Q99)}
 	if low == nil {

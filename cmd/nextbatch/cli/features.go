@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -85,7 +86,7 @@ func (s *selecting) writeFeatures(ctx context.Context, path, rows string) error 
 func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path string, p nextbatch.Problem,
 	rows matrix.Dense[T]) error {
 	cols := 0
-	err := source.WriteMatrixRows(path, rows.Rows, func(file *source.NPYRows) error {
+	err := formats.WriteMatrixRows(path, rows.Rows, func(file *formats.NPYRows) error {
 		var full error // of writing, not of computing
 		err := nextbatch.EachFeatures(ctx, s.request.Spec, p, rows, func(block nextbatch.Numbers) error {
 			if cols == 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/network"
@@ -216,7 +217,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	f.progress.sayDevice(ctx, f.learner)
-	f.how.Folds = f.foldsFor(slices.Min(dataset.CountLabels(f.rows.Labels)))
+	f.how.Folds = f.foldsFor(slices.Min(encode.CountLabels(f.rows.Labels)))
 	fit, err := fitted.Fit(ctx, f.rows, f.how, 0, f.ids.Name)
 	f.progress.done()
 	if err != nil {

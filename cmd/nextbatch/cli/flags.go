@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/choice"
 	"github.com/nextbatch/nextbatch/internal/earlierdata"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/plate"
@@ -200,7 +201,7 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 
 // networkFlags determine how to train a network.
 type networkFlags struct {
-	network.Choice
+	choice.Choice
 	seed    uint64
 	threads int
 	flags   *pflag.FlagSet // that these are registered in
@@ -247,7 +248,7 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 
 // registerChoice registers the flags of one network. Seed is the help text of its seed.
 func (f *networkFlags) registerChoice(flags *pflag.FlagSet, seed string) {
-	f.flags, f.Choice = flags, network.DefaultChoice()
+	f.flags, f.Choice = flags, choice.DefaultChoice()
 	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames()+
 		"; networks of a blend have silu instead of relu")
 	registerTraining(flags, &f.Epochs, &f.Hidden)

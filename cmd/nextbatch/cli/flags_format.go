@@ -14,6 +14,9 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/options"
+	"github.com/nextbatch/nextbatch/internal/source/cells"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
+	"github.com/nextbatch/nextbatch/internal/source/sheets"
 )
 
 // formatFlags determine how tables are written.
@@ -89,17 +92,17 @@ func (f *formatFlags) options() (o source.Options, err error) {
 		return o, usagef("--%sdecimal must be . or , and not %q", f.prefix, f.decimal)
 	}
 	o.Encoding, o.Format = f.encoding, strings.TrimPrefix(f.format, ".")
-	if err := source.CheckEncoding(o.Encoding); err != nil {
+	if err := formats.CheckEncoding(o.Encoding); err != nil {
 		return o, usagef("--%sencoding: %w", f.prefix, err)
 	}
-	if err := source.CheckFormat(o.Format); err != nil {
+	if err := formats.CheckFormat(o.Format); err != nil {
 		return o, usagef("--%sformat: %w", f.prefix, err)
 	}
-	if o.Censored, err = source.ParseCensored(f.censored); err != nil {
+	if o.Censored, err = cells.ParseCensored(f.censored); err != nil {
 		return o, usagef("--%scensored %w", f.prefix, err)
 	}
 	if f.lod != "" {
-		if o.Lod, err = source.ParseLod(f.lod); err != nil {
+		if o.Lod, err = sheets.ParseLod(f.lod); err != nil {
 			return o, usagef("--%slod %w", f.prefix, err)
 		}
 	}
@@ -113,7 +116,7 @@ func (f *formatFlags) options() (o source.Options, err error) {
 		}
 	}
 	if f.marks != nil {
-		o.Missing = slices.Concat(source.DefaultMissing(), f.marks)
+		o.Missing = slices.Concat(sheets.DefaultMissing(), f.marks)
 	}
 	return o, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // TestArrayAsTable reads one of several arrays as a table.
 func TestArrayAsTable(t *testing.T) {
-	const file = "../../../dataset/source/internal/formats/testdata/python/several.npz"
+	const file = "../../../internal/source/formats/testdata/python/several.npz"
 	var f columnFlags
 	table, err := f.read(t.Context(), file+":X", false)
 	if err != nil || table.Names()[0] != "c0" {

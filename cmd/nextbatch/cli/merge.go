@@ -13,9 +13,11 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/merge"
 	"github.com/nextbatch/nextbatch/internal/plausible"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -117,7 +119,7 @@ func (m *merging) merge(ctx context.Context, path string, filled []string) (*ans
 		}
 	}
 	if file, _ := splitArray(path); isWorkbook(path) && sameFile(file, m.out) {
-		if err := source.CheckRewrite(ctx, file); err != nil {
+		if err := formats.CheckRewrite(ctx, file); err != nil {
 			return nil, dataError{err}
 		}
 	}
@@ -145,7 +147,7 @@ func (m *merging) merge(ctx context.Context, path string, filled []string) (*ans
 		if err != nil {
 			return nil, err
 		}
-		table, written = room.With(table.MarkLimits(targets...), targets...), room.With(written, targets...)
+		table, written = room.With(merge.MarkLimits(table, targets...), targets...), room.With(written, targets...)
 		for _, target := range targets {
 			labels, err := m.fill(table, batch, room, from, target, slices.Concat(targets, together))
 			if err != nil {
@@ -202,7 +204,7 @@ func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
 }
 
 // bring brings the values of a column into the rows whose labels have come.
-func (m *merging) bring(name string, labels dataset.Filled, batch, table, written *dataset.Table,
+func (m *merging) bring(name string, labels merge.Filled, batch, table, written *dataset.Table,
 	from string) (_, _ *dataset.Table) {
 	column, err := batch.Column(name)
 	there, wrong := table.Column(name)
@@ -212,7 +214,7 @@ func (m *merging) bring(name string, labels dataset.Filled, batch, table, writte
 	known, spelt := map[int]string{}, map[int]string{}
 	for i, row := range labels.Rows {
 		at := labels.From[i]
-		if text := column.Format(at); !column.Missing(at) && !dataset.SameCell(text, there.Format(row)) {
+		if text := column.Format(at); !column.Missing(at) && !encode.SameCell(text, there.Format(row)) {
 			known[row], spelt[row] = text, text
 			if column.Kind() == dataset.KindNumeric && isText(m.out) && m.style.Decimal == ',' {
 				spelt[row] = strings.Replace(text, ".", ",", 1)
@@ -224,12 +226,12 @@ func (m *merging) bring(name string, labels dataset.Filled, batch, table, writte
 	}
 	m.progress.say("%s: %s into column %q beside the labels", from,
 		words.Count(len(known), "value comes", "values come"), name)
-	return dataset.WithCells(table, name, known), dataset.WithCells(written, name, spelt)
+	return merge.WithCells(table, name, known), merge.WithCells(written, name, spelt)
 }
 
 // look leaves out the labels that should get a second look.
-func (m *merging) look(table *dataset.Table, target string, labels dataset.Filled,
-	predicted map[string]*plausible.Expected) dataset.Filled {
+func (m *merging) look(table *dataset.Table, target string, labels merge.Filled,
+	predicted map[string]*plausible.Expected) merge.Filled {
 	if m.accept {
 		return labels
 	}
@@ -297,7 +299,7 @@ func (m *merging) of(target string) string {
 }
 
 // report counts and prints what a batch file brought.
-func (m *merging) report(from, target string, labels dataset.Filled) {
+func (m *merging) report(from, target string, labels merge.Filled) {
 	m.result.New, m.result.Known, m.result.Empty = m.result.New+len(labels.Rows), m.result.Known+labels.Known,
 		m.result.Empty+labels.Empty
 	m.progress.say("%s: %s new, %d known before; %s none yet%s", from,
@@ -381,12 +383,12 @@ func isText(path string) bool {
 // write writes the table, text as it was written before.
 func (m *merging) write(path string, t *dataset.Table) error {
 	if !isText(m.out) {
-		return source.WriteToFill(m.out, t, m.columns.targets(t.Names())...)
+		return formats.WriteToFill(m.out, t, m.columns.targets(t.Names())...)
 	}
 	if !strings.EqualFold(filepath.Ext(strings.TrimSuffix(path, ".gz")), filepath.Ext(strings.TrimSuffix(m.out, ".gz"))) {
 		m.style.Delimiter = 0
 	}
-	return source.WriteStyled(m.out, t, m.style)
+	return formats.WriteStyled(m.out, t, m.style)
 }
 
 // labelsOf returns what is known of the labels of a table.
@@ -408,16 +410,16 @@ func (m *merging) labelsOf(table *dataset.Table) func(target string) *dataset.Hi
 }
 
 // makeRoom finds rows for the replicates of a batch file. Without any, the room is empty.
-func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []string) (dataset.Room, error) {
+func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []string) (merge.Room, error) {
 	replicate := words.FreeName(campaign.ReplicateColumn, taken(table))
 	if !filled.Has(replicate) {
-		return dataset.Room{}, nil
+		return merge.Room{}, nil
 	}
 	if m.columns.id == "" {
-		return dataset.Room{},
+		return merge.Room{},
 			usagef("%s has replicates, which become rows with the same id: name the column of ids with --id", path)
 	}
-	room, err := dataset.MakeRoom(table, filled, m.columns.id, replicate, targets...)
+	room, err := merge.MakeRoom(table, filled, m.columns.id, replicate, targets...)
 	if err != nil {
 		return room, dataError{unfilled(path, filled.Placed(err, m.columns.id))}
 	}
@@ -425,13 +427,13 @@ func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []
 }
 
 // fill finds the labels of a target in a batch file.
-func (m *merging) fill(table, filled *dataset.Table, room dataset.Room, path, target string,
-	targets []string) (dataset.Filled, error) {
-	find := func() (dataset.Filled, error) {
+func (m *merging) fill(table, filled *dataset.Table, room merge.Room, path, target string,
+	targets []string) (merge.Filled, error) {
+	find := func() (merge.Filled, error) {
 		if room.At != nil {
-			return dataset.FillRows(table, filled, room.At, m.columns.id, target, targets...)
+			return merge.FillRows(table, filled, room.At, m.columns.id, target, targets...)
 		}
-		return dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
+		return merge.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	}
 	labels, err := find()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/merge"
 )
 
 // isWorkbook reports whether a file is one of Excel, by its name.
@@ -59,7 +60,7 @@ func withLabels(spelled, read *dataset.Table, targets []string) (*dataset.Table,
 	if err != nil {
 		return nil, err
 	}
-	marked := read.MarkLimits(targets...)
+	marked := merge.MarkLimits(read, targets...)
 	columns := slices.Clone(numbers.Columns())
 	for _, target := range targets {
 		at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name() == target })

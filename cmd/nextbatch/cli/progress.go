@@ -250,7 +250,7 @@ func (p *progress) fitting() func(learner string, fold, folds int) {
 			p.done() // the learner before may have needed fewer models
 			now, done = name, 0
 		}
-		if name == (learner.Network{}).Name() {
+		if name == learner.NetworkName {
 			return
 		}
 		detail := "now all rows"

@@ -20,8 +20,10 @@ import (
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/device"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/limits"
@@ -521,7 +523,7 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 		return s.mapFeatures(ctx, shards)
 	}
 	var err error
-	if r.Spec.ComputesInDouble() {
+	if needs.ComputesInDouble(r.Spec) {
 		r.Exact, err = readSets[float64](ctx, s)
 	} else {
 		r.Features, err = readSets[float32](ctx, s)
@@ -582,12 +584,12 @@ func readMatrix[T matrix.Float](ctx context.Context, s *selecting, name string) 
 }
 
 // readShards reads the rows from from to to-1 of the files that a name stands for.
-func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, shards *source.Shards, from,
+func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, shards *formats.Shards, from,
 	to int) (matrix.Dense[T], error) {
 	if name == s.poolFeatures {
 		s.request.RowName = shards.RowName
 	}
-	m, err := source.ReadShards[T](ctx, shards, from, to, source.Options{MaxMemory: s.columns.memory.left()})
+	m, err := formats.ReadShards[T](ctx, shards, from, to, source.Options{MaxMemory: s.columns.memory.left()})
 	if err != nil {
 		return m, dataError{err}
 	}
@@ -596,8 +598,8 @@ func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, 
 
 // openShards opens the files that a name stands for. Where columns have names, these must be those
 // of the candidates, which come first.
-func (s *selecting) openShards(name string) (*source.Shards, error) {
-	shards, err := source.OpenShards(name)
+func (s *selecting) openShards(name string) (*formats.Shards, error) {
+	shards, err := formats.OpenShards(name)
 	if err != nil {
 		return nil, dataError{err}
 	}

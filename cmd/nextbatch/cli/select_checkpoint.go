@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/selection"
@@ -76,7 +76,7 @@ func (s *selecting) readPaths() (paths []string, err error) {
 		if f.path == "" {
 			continue
 		}
-		some, err := source.Files(f.path)
+		some, err := formats.Files(f.path)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -48,7 +50,7 @@ func (s *selecting) checkSpace(ctx context.Context, files []tableFile) error {
 		}
 		if file.path != standardInput {
 			path, _ := splitArray(file.path)
-			need += source.LeastBytes(ctx, path, opts)
+			need += formats.LeastBytes(ctx, path, opts)
 		}
 		names = append(names, nameOf(file.path))
 	}
@@ -71,7 +73,7 @@ func (s *selectFlags) folder() string {
 // beyondMemory returns the files of the candidates if their features exceed memory, and what a
 // selection keeps beside them is less; otherwise nil, and for files that have to be read as a
 // whole.
-func (s *selecting) beyondMemory() *source.Shards {
+func (s *selecting) beyondMemory() *formats.Shards {
 	if s.ranks != nil || s.columns.memory.bytes == 0 || !s.mayUseFiles || !rowfile.Supported {
 		return nil
 	}
@@ -91,7 +93,7 @@ func (s *selecting) beyondMemory() *source.Shards {
 
 // rowsOf returns the number of rows of a .npy or .parquet file, or 0 where reading it will tell.
 func rowsOf(path string) int {
-	shards, err := source.OpenShards(path)
+	shards, err := formats.OpenShards(path)
 	if err != nil {
 		return 0
 	}
@@ -100,10 +102,10 @@ func rowsOf(path string) int {
 
 // mapFeatures maps the candidates and reads the other rows. A method that computes in
 // float64 reads candidates in float32 as they are: that loses no digit.
-func (s *selecting) mapFeatures(ctx context.Context, shards *source.Shards) (err error) {
+func (s *selecting) mapFeatures(ctx context.Context, shards *formats.Shards) (err error) {
 	r := &s.request
 	r.InFile, r.RowName = true, shards.RowName
-	switch double := r.Spec.ComputesInDouble(); {
+	switch double := needs.ComputesInDouble(r.Spec); {
 	case !double:
 		if r.Features.Pool, err = mapPool[float32](ctx, s, shards); err == nil {
 			err = readOthers(ctx, s, &r.Features, shards.Rows, shards.Cols)
@@ -120,8 +122,8 @@ func (s *selecting) mapFeatures(ctx context.Context, shards *source.Shards) (err
 	return err
 }
 
-func mapPool[T matrix.Float](ctx context.Context, s *selecting, shards *source.Shards) (matrix.Dense[T], error) {
-	m, err := source.MapShards[T](ctx, shards, s.folder())
+func mapPool[T matrix.Float](ctx context.Context, s *selecting, shards *formats.Shards) (matrix.Dense[T], error) {
+	m, err := formats.MapShards[T](ctx, shards, s.folder())
 	if wrong := (*source.Error)(nil); errors.As(err, &wrong) {
 		return matrix.Dense[T]{}, dataError{err}
 	}

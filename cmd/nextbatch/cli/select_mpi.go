@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -59,7 +60,7 @@ func (s *selecting) leave(err error) error {
 	if s.ranks == nil {
 		return err
 	}
-	if errors.Is(err, selection.ErrLost) {
+	if errors.Is(err, place.ErrLost) {
 		explain(os.Stderr, err)
 		s.ranks.Abort(exitFailure)
 	}
@@ -98,7 +99,7 @@ func (s *selecting) fromRank0(data []byte) ([]byte, error) {
 		err = s.ranks.Broadcast(data, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", selection.ErrLost, err)
+		return nil, fmt.Errorf("%w: %w", place.ErrLost, err)
 	}
 	return data, nil
 }
@@ -112,10 +113,10 @@ func readPool[T matrix.Float](ctx context.Context, s *selecting) (matrix.Dense[T
 	if err != nil {
 		return matrix.Dense[T]{}, err
 	}
-	if err := selection.CheckShares(shards.Rows, s.ranks.Size()); err != nil {
+	if err := place.CheckShares(shards.Rows, s.ranks.Size()); err != nil {
 		return matrix.Dense[T]{}, dataError{err}
 	}
-	from, to := selection.Share(shards.Rows, s.ranks.Rank(), s.ranks.Size())
+	from, to := place.Share(shards.Rows, s.ranks.Rank(), s.ranks.Size())
 	s.request.Shared = shards.Rows
 	return readShards[T](ctx, s, s.poolFeatures, shards, from, to)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/limits"
@@ -63,7 +63,7 @@ func (s *selecting) write(r *nextbatch.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := source.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
+	if err := formats.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
 		return err
 	}
 	s.progress.say("%s written to %s", report.LinesText(r), s.out)
@@ -165,7 +165,7 @@ func (s *selecting) mergedTable(ctx context.Context) string {
 	switch {
 	case !slices.Contains(tableExtensions(), strings.ToLower(filepath.Ext(strings.TrimSuffix(into, ".gz")))):
 		return base + ".csv"
-	case isWorkbook(into) && source.CheckRewrite(ctx, into) != nil:
+	case isWorkbook(into) && formats.CheckRewrite(ctx, into) != nil:
 		return base + "-labelled.xlsx"
 	}
 	return into

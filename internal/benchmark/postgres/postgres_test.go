@@ -18,12 +18,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/internal/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/internal/postgresdb"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
+	"github.com/nextbatch/nextbatch/internal/sets"
 )
 
 func TestStore(t *testing.T) {
@@ -175,7 +175,7 @@ func TestMissingSetIsLeftToOthers(t *testing.T) {
 			reported = append(reported, e.Failed.Error())
 		}
 	}
-	b.Load = func(name string) (*dataset.Regression, error) {
+	b.Load = func(name string) (*sets.Regression, error) {
 		if name == "elsewhere" {
 			return nil, errors.New("no such file")
 		}

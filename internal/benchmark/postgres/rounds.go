@@ -10,7 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/postgresdb"
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/internal/stats"
 )
 
 // Append implements benchmark.Store. The lock of the run's row and the key of its rounds
@@ -85,7 +85,7 @@ func unflatten(names []string, errors []float64) (targets []benchmark.TargetErro
 	for i, name := range names {
 		e := errors[perTarget*i:]
 		targets = append(targets, benchmark.TargetErrors{Target: name,
-			Metrics: network.Metrics{MAE: e[0], RMSE: e[1], MaxE: e[2], Q95: e[3], Q99: e[4]}})
+			Metrics: stats.Metrics{MAE: e[0], RMSE: e[1], MaxE: e[2], Q95: e[3], Q99: e[4]}})
 	}
 	return targets, nil
 }

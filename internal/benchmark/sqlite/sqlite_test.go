@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/benchmark/storetest"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
@@ -109,7 +109,7 @@ func TestChangedDataIsRejected(t *testing.T) {
 	s := open(t, path)
 	storetest.Join(t, s)
 	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Jobs: 1,
-		Load: func(string) (*dataset.Regression, error) {
+		Load: func(string) (*sets.Regression, error) {
 			d, err := storetest.Waves("")
 			d.Y[17]++
 			return d, err

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/sets"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -83,8 +83,8 @@ func Learners(t testing.TB, splits ...int) []benchmark.Run {
 }
 
 // Waves returns a data set to learn.
-func Waves(string) (*dataset.Regression, error) {
-	d := &dataset.Regression{X: matrix.New[float32](400, 3), Y: make([]float64, 400)}
+func Waves(string) (*sets.Regression, error) {
+	d := &sets.Regression{X: matrix.New[float32](400, 3), Y: make([]float64, 400)}
 	rng.FillNormal(rng.New(1, "waves"), d.X.Data)
 	for i := range d.Y {
 		row := d.X.Row(i)

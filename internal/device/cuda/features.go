@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/program"
-	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -208,7 +208,7 @@ func (r *execution) sendConstants() error {
 			}
 		case program.Activate:
 			if !slices.Contains(activations, s.Function) {
-				return fmt.Errorf("%w: the activation %s", kernel.ErrNoProgram, s.Function)
+				return fmt.Errorf("%w: the activation %s", kernels.ErrNoProgram, s.Function)
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func (r *execution) step(s program.Step, by pointer) {
 		r.launch("likelihood_f64", grid{x: 1, y: r.rows, threads: 256}, v.at, v.ld, int32(v.width), psi.at, psi.ld,
 			s.Log, s.Rate, s.Linear, s.Offset, s.Slope, to.at)
 	default:
-		r.do(func() error { return fmt.Errorf("%w: %T", kernel.ErrNoProgram, s) })
+		r.do(func() error { return fmt.Errorf("%w: %T", kernels.ErrNoProgram, s) })
 	}
 }
 

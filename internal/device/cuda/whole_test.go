@@ -13,12 +13,13 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/device"
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/place"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // TestWholeSelections compares batches whose features a card computes and keeps with those
@@ -156,15 +157,15 @@ func BenchmarkFeatures(b *testing.B) {
 	card := open(b, 0)
 	p := wholeProblem(b, 100_000, 2048, 1, 512)
 	taps := p.Models[0].Taps()
-	last, err := kernel.NewLastLayers(taps, 1)
+	last, err := kernels.NewLastLayers(taps, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	sketch, err := transform.Sketch(kernel.NewGrad(taps), 512, transform.Seeded(1, "benchmark"), transform.Paper)
+	sketch, err := transform.Sketch(kernels.NewGrad(taps), 512, transform.Seeded(1, "benchmark"), transform.Paper)
 	if err != nil {
 		b.Fatal(err)
 	}
-	after, _, err := transform.TrainFeatures(b.Context(), kernel.ToFloat64(sketch),
+	after, _, err := transform.TrainFeatures(b.Context(), kernels.ToFloat64(sketch),
 		matrix.Converted[float64](p.Train), 1e-6)
 	if err != nil {
 		b.Fatal(err)

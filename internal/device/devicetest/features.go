@@ -8,12 +8,13 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/program"
+	"github.com/nextbatch/nextbatch/internal/transform"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/transform"
 )
 
 // Computer is the part of a place.Device that computes features.
@@ -28,7 +29,7 @@ func Features(t *testing.T, c Computer) {
 	for _, a := range []network.Activation{network.ReLU, network.SiLU, network.Tanh, network.GELU, network.SELU,
 		network.ELU, network.LeakyReLU, network.Softplus, network.Sigmoid} {
 		t.Run(a.String(), func(t *testing.T) {
-			k, err := transform.Sketch(kernel.NewGrad(tapsOf(t, a, 1)), 21, transform.Seeded(1, "test"), transform.Paper)
+			k, err := transform.Sketch(kernels.NewGrad(tapsOf(t, a, 1)), 21, transform.Seeded(1, "test"), transform.Paper)
 			must(t, err)
 			compareFeatures(t, c.Features32, k, 300, 2e-5)
 		})
@@ -40,7 +41,7 @@ func Features(t *testing.T, c Computer) {
 		t.Run(name, func(t *testing.T) { compareFeatures(t, c.Features64, k, 300, 2e-4) })
 	}
 	t.Run("several blocks", func(t *testing.T) {
-		k, err := transform.Sketch(kernel.NewGrad(tapsOf(t, network.ReLU, 1)), 5,
+		k, err := transform.Sketch(kernels.NewGrad(tapsOf(t, network.ReLU, 1)), 5,
 			transform.Seeded(2, "test"), transform.Paper)
 		must(t, err)
 		compareFeatures(t, c.Features32, k, 17000, 2e-5)
@@ -48,7 +49,7 @@ func Features(t *testing.T, c Computer) {
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		p, err := kernel.ProgramOf[float32](singleKernels(t)["last layer"])
+		p, err := kernels.ProgramOf[float32](singleKernels(t)["last layer"])
 		must(t, err)
 		if f, err := c.Features32(ctx, p, inputs[float32](10)); err != context.Canceled {
 			t.Errorf("%v, %v", f, err)
@@ -80,7 +81,7 @@ func tapsOf(t *testing.T, a network.Activation, outputs int, weights ...float64)
 func singleKernels(t *testing.T) map[string]kernel.FeatureMap[float32] {
 	single, several := tapsOf(t, network.ReLU, 1), tapsOf(t, network.SiLU, 3, 1, 0.25, 4)
 	last := func(taps *network.Taps, n int) kernel.FeatureMap[float32] {
-		k, err := kernel.NewLastLayers(taps, n)
+		k, err := kernels.NewLastLayers(taps, n)
 		must(t, err)
 		return k
 	}
@@ -100,16 +101,16 @@ func singleKernels(t *testing.T) map[string]kernel.FeatureMap[float32] {
 		"last layer":             last(single, 1),
 		"last layer of outputs":  last(several, 1),
 		"last two layers":        sketch(last(single, 2), 33, transform.Paper),
-		"grad of outputs":        sketch(kernel.NewGrad(several), 130, transform.Paper),
-		"grad, published":        sketch(kernel.NewGrad(single), 64, transform.Published),
+		"grad of outputs":        sketch(kernels.NewGrad(several), 130, transform.Paper),
+		"grad, published":        sketch(kernels.NewGrad(single), 64, transform.Published),
 		"ens of last layers":     ens(last(single, 1), last(several, 1)),
-		"ens of grads, sketched": sketch(ens(kernel.NewGrad(single), kernel.NewGrad(several)), 40, transform.Paper),
+		"ens of grads, sketched": sketch(ens(kernels.NewGrad(single), kernels.NewGrad(several)), 40, transform.Paper),
 		"scale":                  scaled.(kernel.FeatureMap[float32]),
 		"scale, sketched":        sketch(scaled, 12, transform.Paper),
 		"linear, sketched":       sketch(kernel.NewLinear[float32](width), 5, transform.Paper),
-		"sketch of a sketch":     sketch(sketch(kernel.NewGrad(single), 64, transform.Paper), 9, transform.Paper),
-		"ens of sketches of grads": ens(sketch(kernel.NewGrad(single), 10, transform.Paper),
-			sketch(kernel.NewGrad(several), 11, transform.Paper)),
+		"sketch of a sketch":     sketch(sketch(kernels.NewGrad(single), 64, transform.Paper), 9, transform.Paper),
+		"ens of sketches of grads": ens(sketch(kernels.NewGrad(single), 10, transform.Paper),
+			sketch(kernels.NewGrad(several), 11, transform.Paper)),
 	}
 }
 
@@ -117,12 +118,12 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 	const sigma2 = 1e-2
 	train := inputs[float64](90)
 	taps := tapsOf(t, network.ReLU, 1)
-	sketched, err := transform.Sketch(kernel.NewGrad(taps), 70, transform.Seeded(1, "test"), transform.Paper)
+	sketched, err := transform.Sketch(kernels.NewGrad(taps), 70, transform.Seeded(1, "test"), transform.Paper)
 	must(t, err)
-	inDouble := kernel.ToFloat64(sketched)
+	inDouble := kernels.ToFloat64(sketched)
 	after, _, err := transform.TrainFeatures(t.Context(), inDouble, train, sigma2)
 	must(t, err)
-	last, err := kernel.NewLastLayers(kernel.TapsToFloat64(taps), 1)
+	last, err := kernels.NewLastLayers(kernels.TapsToFloat64(taps), 1)
 	must(t, err)
 	lastAfter, _, err := transform.PosteriorFeatures(t.Context(), last, train, sigma2)
 	must(t, err)
@@ -157,9 +158,9 @@ func compareFeatures[T matrix.Float](t *testing.T, compute func(context.Context,
 	matrix.Dense[T]) (place.DeviceFeatures[T], error), k kernel.FeatureMap[T], n int, tolerance float64) {
 	t.Helper()
 	rows := inputs[T](n)
-	want, err := kernel.FeatureMatrix(t.Context(), k, rows)
+	want, err := kernels.FeatureMatrix(t.Context(), k, rows)
 	must(t, err)
-	p, err := kernel.ProgramOf[T](k)
+	p, err := kernels.ProgramOf[T](k)
 	must(t, err)
 	if p == nil {
 		t.Fatal("there is no program")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/gathering"
 	"github.com/nextbatch/nextbatch/internal/program"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -79,7 +80,7 @@ func compareCompany(t *testing.T, on func(context.Context) context.Context) {
 			}
 			return e
 		}
-		g := network.NewGathering(device, runs)
+		g := gathering.NewGathering(device, runs)
 		var wait sync.WaitGroup
 		for run := range runs {
 			alone[run] = train(network.WithDevice(ctx, device), run)

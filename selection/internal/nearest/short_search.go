@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -74,7 +75,7 @@ func (f *shortSearch[T]) addOne(centre []T, label int32) {
 		return
 	}
 	if f.InFile {
-		file := matrix.MappedRows(f.rows)
+		file := rowfile.MappedRows(f.rows)
 		file.AtRandom()
 		defer file.AsUsual()
 	}
@@ -88,7 +89,7 @@ func (f *shortSearch[T]) addOne(centre []T, label int32) {
 		all, fresh := f.rows.Slice(from, to), f.fresh[from:to]
 		if len(left) > (to-from)/fullShare {
 			if f.InFile {
-				matrix.MappedRows(all).ReadAhead()
+				rowfile.MappedRows(all).ReadAhead()
 			}
 			set.SqDistRows(fresh, centre, all.Data, all.Stride)
 			for i, d := range fresh {

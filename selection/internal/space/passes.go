@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -66,7 +67,7 @@ func (p *blockPass) gone(i int) bool { return p.file(i).Resident() < 0.5 }
 func (p *blockPass) block(i int) (from, to int) { return i * p.rows, min((i+1)*p.rows, p.of.Rows) }
 
 // file returns the memory of a block.
-func (p *blockPass) file(i int) matrix.Mapped { return p.of.file(p.block(i)) }
+func (p *blockPass) file(i int) rowfile.Mapped { return p.of.file(p.block(i)) }
 
 // inOrder returns the numbers of all blocks in order.
 func (p *blockPass) inOrder() []int {

@@ -25,7 +25,6 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -47,7 +46,7 @@ func HashRows[T matrix.Float](sets ...matrix.Dense[T]) int64 {
 	for _, rows := range sets {
 		fmt.Fprintln(h, rows.Rows, rows.Cols)
 		for i := range rows.Rows {
-			h.Write(BytesOf(rows.Row(i)))
+			h.Write(place.BytesOf(rows.Row(i)))
 		}
 	}
 	return int64(h.Sum64())
@@ -140,17 +139,11 @@ func (r *Network) lose(err error) {
 	}
 }
 
-// BytesOf returns the memory of numbers.
-func BytesOf[E any](v []E) []byte {
-	var zero E
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
-}
-
 // gathered returns the numbers of all ranks.
 func gathered[E any](r *Network, own []E) []E {
 	all := make([]E, r.Size()*len(own))
 	if r.failed == nil {
-		r.lose(r.Gather(BytesOf(all), BytesOf(own)))
+		r.lose(r.Gather(place.BytesOf(all), place.BytesOf(own)))
 	}
 	return all
 }
@@ -158,7 +151,7 @@ func gathered[E any](r *Network, own []E) []E {
 // lend sends numbers from one rank to all others.
 func lend[E any](r *Network, data []E, from int) {
 	if r.failed == nil {
-		r.lose(r.Broadcast(BytesOf(data), from))
+		r.lose(r.Broadcast(place.BytesOf(data), from))
 	}
 }
 
@@ -166,11 +159,11 @@ func lend[E any](r *Network, data []E, from int) {
 func chain[E any](r *Network, data []E, add func()) {
 	rank, last := r.Rank(), r.Size()-1
 	if r.failed == nil && rank > 0 {
-		r.lose(r.Receive(BytesOf(data), rank-1))
+		r.lose(r.Receive(place.BytesOf(data), rank-1))
 	}
 	add()
 	if r.failed == nil && rank < last {
-		r.lose(r.Send(BytesOf(data), rank+1))
+		r.lose(r.Send(place.BytesOf(data), rank+1))
 	}
 	lend(r, data, last)
 }

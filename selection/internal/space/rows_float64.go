@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -164,14 +165,14 @@ func (w *rowsInFloat64) norms(stop func() bool, team *linalg.Team, dst []float64
 }
 
 // file returns the memory of rows of a file: none if they are not in one.
-func (w *rowsInFloat64) file(from, to int) matrix.Mapped {
+func (w *rowsInFloat64) file(from, to int) rowfile.Mapped {
 	switch {
 	case !w.inFile:
-		return matrix.Mapped{}
+		return rowfile.Mapped{}
 	case w.exact.Rows > 0:
-		return matrix.MappedRows(w.exact.Slice(from, to))
+		return rowfile.MappedRows(w.exact.Slice(from, to))
 	}
-	return matrix.MappedRows(w.single.Slice(from, to))
+	return rowfile.MappedRows(w.single.Slice(from, to))
 }
 
 // largestNumbers returns the largest magnitude of each feature, unless stop holds meanwhile.

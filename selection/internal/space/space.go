@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -107,12 +108,12 @@ func (s *space[T]) Ended() error {
 // diagonal. Features that are not finite are errors, of the kernel or in check.
 func (s *space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 	if k != nil {
-		ready, rows, err := kernel.Prepare(s.ctx, k, one.rows)
+		ready, rows, err := kernels.Prepare(s.ctx, k, one.rows)
 		if err != nil {
 			return inSet(err, one.name)
 		}
 		one.rows = rows[0]
-		if !kernel.IsLinear(ready) {
+		if !kernels.IsLinear(ready) {
 			s.kernel = ready
 		}
 	}
