@@ -638,7 +638,7 @@ func longestText(of ast.Node) (longest string) {
 }
 
 // asides match the files whose notes are not warnings: they say how a table was read, or what a page shows.
-var asides = regexp.MustCompile(`dataset/source/|tables/|internal/earlierdata/|internal/server/`)
+var asides = regexp.MustCompile(`(dataset|internal)/source/|tables/|internal/earlierdata/|internal/server/`)
 
 // warns reports whether a call is warn(…), note(…), append(warnings, …) or, with notes, append(notes, …).
 func warns(call *ast.CallExpr, notes bool) bool {
