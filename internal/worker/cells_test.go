@@ -61,7 +61,7 @@ func typed() (text, plain packed) {
 			cell, v, below = "< 0,25", 0.25, -1
 		}
 		if i == 9 {
-			label, want = "<0,5", 0.5
+			label, want = "0,5", 0.5
 		}
 		if i >= 25 {
 			label, want = "", math.NaN()
