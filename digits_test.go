@@ -51,7 +51,8 @@ func farRequest(t *testing.T, offset float64) nextbatch.Request {
 	train, pool := farTables(t, offset)
 	return nextbatch.Request{Input: tables.Input{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}},
 		Ask: limits.Ask{Batch: 6}, Spec: spec.MustParse("lcmd-tp:grad>sketch(32)"),
-		Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}}}
+		Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{
+			Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}}}
 }
 
 // selected returns the batch and the model, with the warnings.

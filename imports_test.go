@@ -77,7 +77,8 @@ var reserved = map[string][]string{
 		"internal/benchmark/postgres"},
 	"github.com/danielgtaylor/huma/": {"internal/server"},
 	"github.com/pelletier/go-toml/":  {"cmd/nextbatch/cli"},
-	"github.com/ebitengine/purego":   {"internal/device/cuda", "internal/device/cuda/internal/nvrtc", "internal/device/mpi"},
+	"github.com/ebitengine/purego": {"internal/device/cuda", "internal/device/cuda/internal/nvrtc",
+		"internal/device/mpi"},
 }
 
 // engine is what the table of the design calls internal/*. The golden numbers

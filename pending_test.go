@@ -254,7 +254,8 @@ func TestGroupsOfARequest(t *testing.T) {
 	if err != nil || in.Inputs <= out.Inputs {
 		t.Errorf("%d inputs with groups, %d without: %v", in.Inputs, out.Inputs, err)
 	}
-	if want := `column "site": 1 group has no candidates, so the batch has no row of it: s4`; !slices.Contains(out.Warnings, want) {
+	want := `column "site": 1 group has no candidates, so the batch has no row of it: s4`
+	if !slices.Contains(out.Warnings, want) {
 		t.Errorf("%q", out.Warnings)
 	}
 	sites := dataset.NewText("site")

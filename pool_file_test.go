@@ -205,7 +205,8 @@ func TestDiskFills(t *testing.T) {
 				}
 				return nil
 			}},
-			Options:   fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}}}},
+			Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{
+				Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}}}},
 			FieldName: func(field string, value ...string) string { return "the flag of " + field },
 			Progress: func(nextbatch.Progress) { // after the space was checked, and the first block embedded
 				if filler != "" && os.WriteFile(filler, make([]byte, 4<<20), 0o600) == nil {
@@ -359,8 +360,9 @@ func TestTablesInFiles(t *testing.T) {
 				}
 				return nil
 			}},
-			Spec:    spec.MustParse(text),
-			Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}}},
+			Spec: spec.MustParse(text),
+			Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{
+				Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}}}},
 		}.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -52,11 +52,13 @@ f,25,brass,1,
 		return
 	}
 	for i, id := range result.IDs {
-		fmt.Printf("label %s: %s\n", id, result.Reasons[i])
+		fmt.Printf("label %s: %s\n", id, strings.ReplaceAll(result.Reasons[i], "; ", ";\n"))
 	}
 	// Output:
-	// label e: 63 times the typical distance from labelled row b, in a cluster of 2 rows; unlike b in temperature (90, there 24)
-	// label f: about the typical distance from labelled row b, in a cluster of 1 row; slightly unlike b in temperature (25, there 24)
+	// label e: 63 times the typical distance from labelled row b, in a cluster of 2 rows;
+	// unlike b in temperature (90, there 24)
+	// label f: about the typical distance from labelled row b, in a cluster of 1 row;
+	// slightly unlike b in temperature (25, there 24)
 }
 
 // asked is a request for a batch of a small table.

@@ -83,10 +83,11 @@ func TestEverythingIsAdmitted(t *testing.T) {
 
 func TestSettingsAreLimitedAndNamed(t *testing.T) {
 	for wanted, s := range map[string]campaign.Settings{
-		"members must be from 0 to 1000, not 2000000000":           {Choices: fitted.Choices{Members: 2_000_000_000}},
-		"budget needs the costs: name their column with cost_":     {Limits: limits.Limits{Budget: new(3.0)}},
-		"per_cost needs cost_column":                               {Limits: limits.Limits{PerCost: true}},
-		"2000000000 epochs, but from 1 to 1073741824 are possible": {Choices: fitted.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
+		"members must be from 0 to 1000, not 2000000000":       {Choices: fitted.Choices{Members: 2_000_000_000}},
+		"budget needs the costs: name their column with cost_": {Limits: limits.Limits{Budget: new(3.0)}},
+		"per_cost needs cost_column":                           {Limits: limits.Limits{PerCost: true}},
+		"2000000000 epochs, but from 1 to 1073741824 are possible": {Choices: fitted.Choices{
+			Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 	} {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), wanted) {
 			t.Errorf("%v, want %s", err, wanted)
@@ -114,11 +115,12 @@ func TestStoredSettingsBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]campaign.Settings{
-		"many members":           {Choices: fitted.Choices{Members: 2_000_000_000}},
-		"more runs than rows":    {Batch: 4, Limits: limits.Limits{Same: []string{"kind"}, Runs: 9}},
-		"the same column twice":  {Limits: limits.Limits{Same: []string{"kind", "kind"}}},
-		"members below 0":        {Choices: fitted.Choices{Members: -1}},
-		"many epochs":            {Choices: fitted.Choices{Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
+		"many members":          {Choices: fitted.Choices{Members: 2_000_000_000}},
+		"more runs than rows":   {Batch: 4, Limits: limits.Limits{Same: []string{"kind"}, Runs: 9}},
+		"the same column twice": {Limits: limits.Limits{Same: []string{"kind", "kind"}}},
+		"members below 0":       {Choices: fitted.Choices{Members: -1}},
+		"many epochs": {Choices: fitted.Choices{
+			Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}}},
 		"many transformations":   {Spec: "lcmd-tp:grad" + strings.Repeat(">scale(2)", 33)},
 		"a spec of 5000 letters": {Spec: "lcmd-tp:grad" + strings.Repeat(" ", 5000)},
 	} {

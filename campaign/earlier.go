@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// earlierRows records labelled rows of an earlier campaign, another instrument or a simulation, from which models of the
-// campaign learn, too (package fitted). They are kept in the store, and are no rows of the campaign.
+// earlierRows records labelled rows of an earlier campaign, another instrument or a simulation, from which models of
+// the campaign learn, too (package fitted). They are kept in the store, and are no rows of the campaign.
 type earlierRows struct {
 	Name string `json:"name"` // of their file
 	// Columns are those that the campaign has, too: inputs, targets, and the marks of targets that are limits.

@@ -46,7 +46,8 @@ func TestEarlierData(t *testing.T) {
 	}
 	plain := beginWith(t, &storetest.Memory{}, learner.GaussianOnly, "y")
 	first := ask(t, c, campaign.Ask{Rows: 12})
-	if first.Rows[0].Predictions != nil || slices.Equal(ids(first), ids(ask(t, plain, campaign.Ask{Rows: 12, Audit: new(0.0)}))) {
+	if first.Rows[0].Predictions != nil ||
+		slices.Equal(ids(first), ids(ask(t, plain, campaign.Ask{Rows: 12, Audit: new(0.0)}))) {
 		t.Error("the first batch has predictions, or is that without earlier data")
 	}
 	moved, err := importInto(t, &storetest.Memory{}, "moved", export(t, c))

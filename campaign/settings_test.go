@@ -35,7 +35,8 @@ func TestSettingsAsTheyAreStored(t *testing.T) {
 		`{"network":` + string(config) + `,"seed":0}`: {},
 		`{"spec":"random","network":` + string(config) +
 			`,"members":2,"seed":3,"batch":4,"audit":0.5,"lease":"-1ns","latest":true,"random_start":true,` +
-			`"weights":[1,2],"range":["0..1","0..100"],"categorical":["a"],"keep":["b"],"missing":"drop","cost_column":"c","budget":6,"per_cost":true,"group_column":"d","per_group":7,"group_is_input":true}`: all,
+			`"weights":[1,2],"range":["0..1","0..100"],"categorical":["a"],"keep":["b"],"missing":"drop","cost_column":"c",` +
+			`"budget":6,"per_cost":true,"group_column":"d","per_group":7,"group_is_input":true}`: all,
 	} {
 		if got, err := json.Marshal(s); err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
@@ -69,7 +70,8 @@ func TestSettingsChanges(t *testing.T) {
 	raw, _ := json.Marshal(state(t, c).SettingsChanges(log))
 	want := fmt.Sprintf(
 		`{"%d":[{"setting":"batch","from":16,"to":32},{"setting":"network.training.epochs","from":%d,"to":77}],`+
-			`"%d":[{"setting":"batch","from":16,"to":null},{"setting":"keep","from":null,"to":["x"]},{"setting":"random_start","from":null,"to":true}]}`,
+			`"%d":[{"setting":"batch","from":16,"to":null},{"setting":"keep","from":null,"to":["x"]},`+
+			`{"setting":"random_start","from":null,"to":true}]}`,
 		first, tiny().Training.Epochs, second)
 	if string(raw) != want {
 		t.Errorf("got  %s\nwant %s", raw, want)
@@ -85,7 +87,9 @@ func TestSettingsNameColumns(t *testing.T) {
 	for want, edit := range map[string]func(*campaign.Settings){
 		`categorical: the rows have no column "nope"`: func(s *campaign.Settings) { s.Categorical = []string{"x", "nope"} },
 		`keep: the rows have no column "name"`:        func(s *campaign.Settings) { s.Keep = []string{"name"} },
-		`ordered: the rows have no column "nope"`:     func(s *campaign.Settings) { s.Ordered = map[string][]string{"nope": {"low", "high"}} },
+		`ordered: the rows have no column "nope"`: func(s *campaign.Settings) {
+			s.Ordered = map[string][]string{"nope": {"low", "high"}}
+		},
 		`the rows have no column "hours"`: func(s *campaign.Settings) {
 			s.CostColumn,
 				s.Budget = "hours", new(9.0)

@@ -62,8 +62,8 @@ func small() Options {
 }
 
 func all() []Learner {
-	return []Learner{processLearner{}, processLearner{gp.Sparse}, processLearner{gp.Stationary}, extraTrees{}, boostedTrees{},
-		networkLearner{Options: small().Network}}
+	return []Learner{processLearner{}, processLearner{gp.Sparse}, processLearner{gp.Stationary}, extraTrees{},
+		boostedTrees{}, networkLearner{Options: small().Network}}
 }
 
 func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
@@ -108,9 +108,10 @@ func TestThreadsChangeNothing(t *testing.T) {
 func TestSavedModels(t *testing.T) {
 	for name, m := range map[string]*Model{
 		"all": fit(t, t.Context(), made(40), all()...), "gp": fit(t, t.Context(), made(40), processLearner{}),
-		"sparse":            fit(t, t.Context(), made(40), processLearner{gp.Sparse}),
-		"several processes": fit(t, t.Context(), made(40), processLearner{}, processLearner{gp.Sparse}, processLearner{gp.Stationary}),
-		"several targets":   fit(t, t.Context(), madeTwo(60), all()...),
+		"sparse": fit(t, t.Context(), made(40), processLearner{gp.Sparse}),
+		"several processes": fit(t, t.Context(), made(40), processLearner{}, processLearner{gp.Sparse},
+			processLearner{gp.Stationary}),
+		"several targets": fit(t, t.Context(), madeTwo(60), all()...),
 	} {
 		raw, err := m.MarshalBinary()
 		if err != nil {

@@ -70,8 +70,8 @@ func TestScales(t *testing.T) {
 			t.Errorf("scales %v", none)
 		}
 	}
-	for _, wrong := range []scale{{Name: "cube", Unit: 1}, {Name: logScale, Unit: 1, Two: true}, {Name: logitScale, Unit: 1},
-		{Name: rootScale}, {Name: rootScale, Unit: math.NaN()}} {
+	for _, wrong := range []scale{{Name: "cube", Unit: 1}, {Name: logScale, Unit: 1, Two: true},
+		{Name: logitScale, Unit: 1}, {Name: rootScale}, {Name: rootScale, Unit: math.NaN()}} {
 		if wrong.check() {
 			t.Errorf("%+v is accepted", wrong)
 		}
@@ -122,8 +122,8 @@ func TestScaledProcess(t *testing.T) {
 	if more, err := again.MarshalBinary(); err != nil || !bytes.Equal(more, raw) {
 		t.Error("the loaded model is saved otherwise", err)
 	}
-	if old, err := fit(t, t.Context(), s, processLearner{}).MarshalBinary(); err != nil || !bytes.HasPrefix(old, []byte(magic)) ||
-		!bytes.HasPrefix(raw, []byte(newerMagic)) {
+	if old, err := fit(t, t.Context(), s, processLearner{}).MarshalBinary(); err != nil ||
+		!bytes.HasPrefix(old, []byte(magic)) || !bytes.HasPrefix(raw, []byte(newerMagic)) {
 		t.Error("the versions of the files are wrong", err)
 	}
 }

@@ -20,7 +20,8 @@ import (
 
 // The flags give the figures of docs/intervals.md, which takes long:
 //
-//	go test ./network -run IntervalsOnRealData -v -timeout 0 -intervals-labels 128,512,2048 -intervals-splits 3 -intervals-epochs 64
+//	go test ./network -run IntervalsOnRealData -v -timeout 0 -intervals-labels 128,512,2048 \
+//	  -intervals-splits 3 -intervals-epochs 64
 var (
 	intervalSets = flag.String("intervals-sets", "diamonds,fried,poker,protein,sgemm",
 		"data sets that intervals are measured on")

@@ -105,7 +105,8 @@ func checkSaved(t *testing.T, m *Model, x matrix.Dense[Real]) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("target %d predicts differently after loading: %v", i, err)
 		}
-		if b.Intervals() != a.Intervals() || !reflect.DeepEqual(b.Provenance(), a.Provenance()) || !slices.Equal(b.scores, a.scores) {
+		if b.Intervals() != a.Intervals() || !reflect.DeepEqual(b.Provenance(), a.Provenance()) ||
+			!slices.Equal(b.scores, a.scores) {
 			t.Errorf("target %d has other intervals or another provenance after loading", i)
 		}
 	}
@@ -142,7 +143,11 @@ func TestSeveralTargetsRefused(t *testing.T) {
 	for word, spoil := range map[string]func(*Sample, *Options){
 		"40 rows and 79 labels":          func(s *Sample, _ *Options) { s.Y = s.Y[1:] },
 		"target 1 (from 0): there is no": func(s *Sample, _ *Options) { setTarget(s.Y, 1, nan) },
-		`target "b": there is no label`:  func(s *Sample, o *Options) { setTarget(s.Y, 1, nan); o.Targets = []string{"a", "b"} },
+		`target "b": there is no label`: func(s *Sample, o *Options) {
+			setTarget(s.Y, 1, nan)
+			o.Targets = []string{"a",
+				"b"}
+		},
 		"3 names for 2 targets":          func(_ *Sample, o *Options) { o.Targets = []string{"a", "b", "c"} },
 		"3 outputs, but the number of t": func(_ *Sample, o *Options) { o.Config.Architecture.Outputs = 3 },
 		"row 3 (from 0) has none":        func(s *Sample, _ *Options) { s.Y[6], s.Y[7] = nan, nan },
@@ -172,7 +177,8 @@ func TestFewLabelsOfATarget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(m.Target(1).Residuals()); n != 1 || m.Target(1).Provenance().Target != "b" || m.Provenance().ValidRows != 8 {
+		if n := len(m.Target(1).Residuals()); n != 1 || m.Target(1).Provenance().Target != "b" ||
+			m.Provenance().ValidRows != 8 {
 			t.Errorf("seed %d: %d labels of %q are held out, of %d "+
 				"rows", seed, n, m.Target(1).Provenance().Target, m.Provenance().ValidRows)
 		}

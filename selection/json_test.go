@@ -34,9 +34,11 @@ func TestResultAsJSON(t *testing.T) {
 	r.Picks[1].Row = 0 // drawn at random
 	r.Fallbacks[0].Rows[0] = 0
 	want := `{"method":"kmeanspp","mode":"tp","picks":[` +
-		`{"row":1,"step":1,"why":"chosen","score":25,"tied":false,"cluster":{"set":"train","row":0,"distance":5,"rows":3},"labelled":0,"distance":5},` +
+		`{"row":1,"step":1,"why":"chosen","score":25,"tied":false,"cluster":{"set":"train","row":0,"distance":5,"rows":3},` +
+		`"labelled":0,"distance":5},` +
 		`{"row":0,"step":2,"why":"filled","score":0,"tied":false,"labelled":0,"distance":0}],` +
-		`"fallbacks":[{"step":2,"reason":"every row that may be picked lies on a selected one, or has no weight","rows":[0],"cut":[]}],` +
+		`"fallbacks":[{"step":2,"reason":"every row that may be picked lies on a selected one, or has no weight",` +
+		`"rows":[0],"cut":[]}],` +
 		`"removed":[],"missing":0,"short":"","typical_distance":0,"notes":[],` +
 		`"timing":{"init_ns":0,"train_ns":0,"forward_ns":0,"backward_ns":0,"report_ns":0,"total_ns":0}}`
 	if got, err := json.Marshal(r); err != nil || string(got) != want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -59,8 +60,10 @@ func ExampleRegisterTransform() {
 	}
 	fmt.Println(batch.Spec, batch.Rows())
 	_, err = spec.Parse("maxdist-p:grad>sphere")
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), ": ", "\n"))
 	// Output:
 	// maxdist-p:linear>sphere [0 2]
-	// spec "maxdist-p:grad>sphere", character 16: sphere needs features, and a product kernel has too many to write down: put sketch(p) before it
+	// spec "maxdist-p:grad>sphere", character 16
+	// sphere needs features, and a product kernel has too many to write down
+	// put sketch(p) before it
 }

@@ -34,7 +34,8 @@ func (t Tables) sides(labelled *dataset.Table, r *Rows) (list []int8) {
 }
 
 // suggestRanges adds a note about labels that look as if they had limits, if no range is declared: none of at least
-// fewLabels labels is negative, and perhaps none is above 1 or 100. With a model that was fitted before, it is too late.
+// fewLabels labels is negative, and perhaps none is above 1 or 100. With a model that was fitted before, it is too
+// late.
 func (t Tables) suggestRanges(r *Rows) {
 	if t.Ranges != nil || t.Encoder != nil {
 		return

@@ -32,7 +32,8 @@ import (
 //	shifted FILE ROWS OFFSET       a table with ids and y = 3a + 0.1b, of which a is moved by the offset
 //	kinds FILE ROWS                a table on which active learning has a gain
 //	noise FILE ROWS                a table with labels that are pure noise
-//	numbers FILE ROWS COLUMNS [FIRST]     a matrix, or its rows from FIRST on: .npy, .npz (array "a"), .mat (variable "a") or .parquet
+//	numbers FILE ROWS COLUMNS [FIRST]     a matrix, or its rows from FIRST on: .npy, .npz (array "a"),
+//	                                      .mat (variable "a") or .parquet
 //	blanked FILE SET COLUMN        a data set beside the checkout, with the labels of 256 rows
 //	signal NAME PATTERN CODE PROGRAM …    send a signal once standard error matches, and want this exit code
 //	reading NAME PIPE CODE PROGRAM …      send a signal while the program reads the pipe, and want this exit code

@@ -33,12 +33,13 @@ func ExampleReadCSV() {
 
 func ExampleError() {
 	_, err := source.ReadCSV(context.Background(), strings.NewReader("x,y\n1,2\n3\n"), source.Options{})
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), "; ", "\n"))
 	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrRagged) {
 		fmt.Println("the row on line", at.Line, "is incomplete")
 	}
 	// Output:
-	// line 3, column 2 (y): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter
+	// line 3, column 2 (y): the number of fields differs from that of the first row: 1 instead of 2
+	// add or remove a field, or quote a field that contains the delimiter
 	// the row on line 3 is incomplete
 }
 

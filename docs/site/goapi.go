@@ -50,7 +50,8 @@ func (s *site) addGo() error {
 		byPath[p.ImportPath] = p
 	}
 	var index strings.Builder
-	index.WriteString("# The Go packages\n\n[What a version promises](../../docs/stability.md) for them; [a first program](../../docs/quickstart-go.md).\n\n| package | what it does |\n|---|---|\n")
+	index.WriteString("# The Go packages\n\n[What a version promises](../../docs/stability.md) for them; [a first " +
+		"program](../../docs/quickstart-go.md).\n\n| package | what it does |\n|---|---|\n")
 	for _, p := range packages {
 		about := p.Synopsis(p.Doc)
 		label := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, modulePath), "/"), "nextbatch")

@@ -35,7 +35,9 @@ func (s *site) addTables(program string) error {
 	}
 	var b strings.Builder
 	b.WriteString("# The paper's tables\n\n")
-	b.WriteString("The results of [the paper's benchmark](benchmark.md#results-beside-the-paper), as `nextbatch bench report` shows them: 16 batches of 256 rows, 20 splits of four data sets. A click on the head of a column sorts by it.\n\n")
+	b.WriteString("The results of [the paper's benchmark](benchmark.md#results-beside-the-paper), as `nextbatch bench " +
+		"report` shows them: 16 batches of 256 rows, 20 splits of four data sets. A click on the head of a column " +
+		"sorts by it.\n\n")
 	for _, file := range files {
 		if err := writeTable(&b, file); err != nil {
 			return err

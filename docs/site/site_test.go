@@ -25,7 +25,8 @@ func project(t *testing.T, files map[string]string) string {
 	return root
 }
 
-const front = "# it\n\n**Which?**\n\nIt does.\n\n![a picture](docs/a.png)\n\n## First\n\n```sh\nnextbatch select t.csv -n 3\n```\n"
+const front = "# it\n\n**Which?**\n\nIt does.\n\n![a picture](docs/a.png)\n\n## First\n\n```sh\nnextbatch select " +
+	"t.csv -n 3\n```\n"
 
 // built makes a site of pages alone.
 func built(t *testing.T, files map[string]string) (*site, error) {
@@ -45,9 +46,12 @@ func built(t *testing.T, files map[string]string) (*site, error) {
 
 func TestPages(t *testing.T) {
 	s, err := built(t, map[string]string{
-		"docs/one.md":         "# One\n\n## A part: `x`\n\nSee [a recipe](recipes/two.md#the-end), [a file](../go.mod) and [elsewhere](https://example.org).\n",
-		"docs/recipes/two.md": "# Two\n\n<!-- a mark -->\n## The end\n\n<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"../a.png\">\n  <img alt=\"it\" src=\"../a.png\">\n</picture>\n\nBack to [one](../one.md#a-part-x).\n",
-		"go.mod":              "module it\n",
+		"docs/one.md": "# One\n\n## A part: `x`\n\nSee [a recipe](recipes/two.md#the-end), [a file](../go.mod) and " +
+			"[elsewhere](https://example.org).\n",
+		"docs/recipes/two.md": "# Two\n\n<!-- a mark -->\n## The end\n\n<picture>\n  <source " +
+			"media=\"(prefers-color-scheme: dark)\" srcset=\"../a.png\">\n  <img alt=\"it\" src=\"../a.png\">\n</picture>\n\n" +
+			"Back to [one](../one.md#a-part-x).\n",
+		"go.mod": "module it\n",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -159,11 +159,12 @@ func TestAnswerFollowsTheList(t *testing.T) {
 	typical := stats.StudentsT{Sigma: 1, Nu: 2}
 	for want, far := range map[string]map[int]float64{
 		"No label of 64 looks wrong": {},
-		"2 labels of 64 lie far outside; too few labels to be sure. The labels of s3 and s9 look swapped.":               {3: 10, 9: -10},
-		"2 labels of 64 lie far outside; too few labels to be sure.":                                                     {3: 10, 9: 11},
-		"1 label of 64 lies far outside; too few labels to be sure.":                                                     {3: 10},
-		"1 label of 64 looks wrong, with a p-value of at most 0.05.":                                                     {3: 3000},
-		"1 label of 64 looks wrong, with a p-value of at most 0.05. 1 more lies far outside; too few labels to be sure.": {3: 3000, 9: 10},
+		"2 labels of 64 lie far outside; too few labels to be sure. The labels of s3 and s9 look swapped.": {3: 10, 9: -10},
+		"2 labels of 64 lie far outside; too few labels to be sure.":                                       {3: 10, 9: 11},
+		"1 label of 64 lies far outside; too few labels to be sure.":                                       {3: 10},
+		"1 label of 64 looks wrong, with a p-value of at most 0.05.":                                       {3: 3000},
+		"1 label of 64 looks wrong, with a p-value of at most 0.05. 1 more lies far outside; too few " +
+			"labels to be sure.": {3: 3000, 9: 10},
 	} {
 		a := &auditor{sample: network.Sample{Targets: 1}}
 		means, deviations := make([]float64, 64), make([]float64, 64)

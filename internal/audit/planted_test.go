@@ -17,7 +17,9 @@ import (
 
 // With these flags, networks are measured on large data sets (docs/audit.md), which takes long:
 //
-//	go test ./internal/audit -run PlantedErrors -v -timeout 0 -audit-learners network -audit-sets diamonds,fried,protein,sgemm -audit-rows 500 -audit-epochs 64 -audit-seeds 3 -audit-folds 10 -audit-repeats 2
+//	go test ./internal/audit -run PlantedErrors -v -timeout 0 -audit-learners network \
+//	  -audit-sets diamonds,fried,protein,sgemm -audit-rows 500 -audit-epochs 64 \
+//	  -audit-seeds 3 -audit-folds 10 -audit-repeats 2
 var (
 	auditSets   = flag.String("audit-sets", "fried", "data sets that errors are planted in")
 	auditRows   = flag.Int("audit-rows", 300, "labelled rows")

@@ -82,7 +82,8 @@ const maxRuns = 1 << 20
 
 // size counts the combinations, as a float64 because a short file can list many.
 func (g Grid) size() float64 {
-	return float64(len(g.Sets)) * float64(len(g.Splits)) * float64(len(g.Activations)) * float64(len(g.Schedules)) * float64(len(g.Specs)) * float64(len(g.kinds()))
+	return float64(len(g.Sets)) * float64(len(g.Splits)) * float64(len(g.Activations)) * float64(len(g.Schedules)) *
+		float64(len(g.Specs)) * float64(len(g.kinds()))
 }
 
 // methods parses the specs. A spec may request compat itself.

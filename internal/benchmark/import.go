@@ -74,10 +74,12 @@ func FromTable(t *dataset.Table) (Results, error) {
 		err = cmp.Or(err, each(c.name, func(r *Round, text string) error { *c.to(r) = text; return nil }))
 	}
 	for _, c := range importedCounts {
-		err = cmp.Or(err, each(c.name, func(r *Round, text string) (err error) { *c.to(r), err = strconv.Atoi(text); return err }))
+		err = cmp.Or(err, each(c.name,
+			func(r *Round, text string) (err error) { *c.to(r), err = strconv.Atoi(text); return err }))
 	}
 	for _, c := range importedNumbers {
-		err = cmp.Or(err, each(c.name, func(r *Round, text string) (err error) { *c.to(r), err = importedNumber(text); return err }))
+		err = cmp.Or(err, each(c.name,
+			func(r *Round, text string) (err error) { *c.to(r), err = importedNumber(text); return err }))
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +106,8 @@ func (r Results) importTargets(t *dataset.Table) error {
 			columns = append(columns, c)
 		}
 		for i := range r {
-			if of := (TargetErrors{name, stats.Metrics{MAE: columns[0].Float(i), RMSE: columns[1].Float(i), MaxE: columns[2].Float(i), Q95: columns[3].Float(i), Q99: columns[4].Float(i)}}); of.MAE == of.MAE {
+			if of := (TargetErrors{name, stats.Metrics{MAE: columns[0].Float(i), RMSE: columns[1].Float(i),
+				MaxE: columns[2].Float(i), Q95: columns[3].Float(i), Q99: columns[4].Float(i)}}); of.MAE == of.MAE {
 				r[i].Targets = append(r[i].Targets, of)
 			}
 		}

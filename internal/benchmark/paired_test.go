@@ -79,7 +79,8 @@ func TestReductionText(t *testing.T) {
 		{3, 2638, 2.5, "3.0 times as high (90 % interval 2.5 times as high to over 10 times as high)"},
 		{1, math.Inf(1), 0, "0.0 % higher (90 % interval over 10 times as high to over 99 % lower)"},
 	} {
-		if got := ReductionText(Interval{reduction(c.value), reduction(c.low), reduction(c.high)}, 0.9).String(); got != c.want {
+		interval := Interval{reduction(c.value), reduction(c.low), reduction(c.high)}
+		if got := ReductionText(interval, 0.9).String(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -23,7 +23,8 @@ func TestChoiceIsChecked(t *testing.T) {
 	} {
 		c := DefaultChoice()
 		change(&c)
-		if _, err := c.Config(0, func(field string, value ...string) string { return field }); err == nil || err.Error() != want {
+		if _, err := c.Config(0, func(field string, value ...string) string { return field }); err == nil ||
+			err.Error() != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

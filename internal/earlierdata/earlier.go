@@ -1,5 +1,5 @@
-// Package earlierdata makes use of labelled rows of an earlier campaign, another instrument or a simulation. A model g_e of
-// each table of them, fitted to the inputs that it shares with the present tables, predicts all present rows, and
+// Package earlierdata makes use of labelled rows of an earlier campaign, another instrument or a simulation. A model
+// g_e of each table of them, fitted to the inputs that it shares with the present tables, predicts all rows, and
 //
 //	x' = (x, g_1(x), g_2(x), …)
 //
@@ -38,9 +38,9 @@ const (
 	rowsAtOnce = 1 << 15
 )
 
-// Rows turns tables into rows for fitted.Fit. Models of earlier data are fitted first, and what they predict is an input
-// as far as that helps. As long as there are too few present labels to tell, it is one, so that the first batch is
-// spread over it, too.
+// Rows turns tables into rows for fitted.Fit. Models of earlier data are fitted first, and what they predict is an
+// input as far as that helps. As long as there are too few present labels to tell, it is one, so that the first batch
+// is spread over it, too.
 func Rows(ctx context.Context, t tables.Tables, o *fitted.Options) (*tables.Rows, error) {
 	o.EarlierModels = nil
 	rows, err := t.Rows(ctx)
@@ -105,8 +105,9 @@ func (g *gathering) add(ctx context.Context, table *dataset.Table) error {
 		lowered := 1 - math.Exp(least-g.least)
 		if !(lowered >= leastGain) {
 			rows.Close()
-			g.warnings = append(g.warnings, fmt.Sprintf("%s is not an input: it does not lower the error on held-out labels by %.0f %%",
-				said, 100*leastGain))
+			g.warnings = append(g.warnings,
+				fmt.Sprintf("%s is not an input: it does not lower the error on held-out labels by %.0f %%",
+					said, 100*leastGain))
 			return nil
 		}
 		gain = fmt.Sprintf(": it lowers the error on held-out labels by %.0f %%", 100*lowered)
@@ -122,8 +123,8 @@ func fewestLabels(r *tables.Rows) int {
 	return slices.Min(append(encode.CountLabels(r.Labels), r.Labels.Rows))
 }
 
-// heldOutError returns the logarithm of the error of a Gaussian process and extra trees on held-out labels, its mean over
-// the targets.
+// heldOutError returns the logarithm of the error of a Gaussian process and extra trees on held-out labels, its mean
+// over the targets.
 func (g *gathering) heldOutError(ctx context.Context, rows *tables.Rows) (sum float64, err error) {
 	how := learner.Options{Kind: learner.Auto, Only: []string{learner.ProcessName, learner.ExtraTreesName},
 		Shown: g.Fitting, Network: network.Options{Config: g.Network, Columns: &rows.Encoder, Targets: rows.Targets}}

@@ -137,7 +137,8 @@ func TestEarlierData(t *testing.T) {
 	if names := f.Rows.Encoder.Numeric; !slices.Contains(names, "label by old.csv") {
 		t.Error("the inputs are", names)
 	}
-	if text := strings.Join(f.Rows.Notes, "\n"); !strings.Contains(text, "a model of 150 labelled rows of old.csv predicts is an input") {
+	if text := strings.Join(f.Rows.Notes, "\n"); !strings.Contains(text, "a model of 150 labelled rows of old.csv "+
+		"predicts is an input") {
 		t.Error("the notes are", text)
 	}
 	raw, err := f.Model.MarshalBinary()
@@ -164,7 +165,8 @@ func TestEarlierData(t *testing.T) {
 	if got := errorOf(t, f.Model, table, rest, labels); got != before || len(f.Model.Earlier) > 0 {
 		t.Errorf("with noise the error is %v, and %v without", got, before)
 	}
-	if text := strings.Join(f.Rows.Warnings, "\n"); !strings.Contains(text, "noise.csv is not used: a model of its labels predicts held-out ones hardly better") {
+	if text := strings.Join(f.Rows.Warnings, "\n"); !strings.Contains(text, "noise.csv is not used: a model of its "+
+		"labels predicts held-out ones hardly better") {
 		t.Error("the warnings are", text)
 	}
 

@@ -120,11 +120,16 @@ func TestEncodeRefuses(t *testing.T) {
 	for want, other := range map[string]*dataset.Table{
 		`column "x" is not in the table, which has "c"`: table(t, abc),
 		`column "x" is text, not numeric`:               table(t, abc, dataset.NewText("x", "p", "q")),
-		`column "c" is numeric, not categorical`:        table(t, dataset.NewNumeric("x", 1, 2), dataset.NewNumeric("c", 1, 2)),
-		`column "x", row 1 (from 0): NaN cannot be used as an input; correct it, or leave it empty if it is missing`:   table(t, abc, dataset.NewNumeric("x", 1, math.NaN())),
-		`column "x", row 0 (from 0): 1e+40 cannot be used as an input; correct it, or leave it empty if it is missing`: table(t, abc, dataset.NewNumeric("x", 1e40, 1)),
-		`column "c", row 1 (from 0): the value is missing`:                                                             table(t, categorical("c", "a", ""), dataset.NewNumeric("x", 1, 2)),
-		`column "c", row 1 (from 0): the level "d" is not one of "a", "b", "c"`:                                        table(t, categorical("c", "a", "d"), dataset.NewNumeric("x", 1, 2)),
+		`column "c" is numeric, not categorical`: table(t, dataset.NewNumeric("x", 1, 2),
+			dataset.NewNumeric("c", 1, 2)),
+		`column "x", row 1 (from 0): NaN cannot be used as an input; correct it, or leave it empty ` +
+			`if it is missing`: table(t, abc, dataset.NewNumeric("x", 1, math.NaN())),
+		`column "x", row 0 (from 0): 1e+40 cannot be used as an input; correct it, or leave it empty ` +
+			`if it is missing`: table(t, abc, dataset.NewNumeric("x", 1e40, 1)),
+		`column "c", row 1 (from 0): the value is missing`: table(t, categorical("c", "a", ""),
+			dataset.NewNumeric("x", 1, 2)),
+		`column "c", row 1 (from 0): the level "d" is not one of "a", "b", "c"`: table(t, categorical("c", "a", "d"),
+			dataset.NewNumeric("x", 1, 2)),
 	} {
 		err := Encode(matrix.New[float32](other.Rows(), 4), e, other)
 		if at := (*dataset.ColumnError)(nil); !errors.As(err, &at) || err.Error() != want {

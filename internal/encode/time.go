@@ -291,8 +291,8 @@ func (f Time) reader(c dataset.Column) func(dst []float64, row int) error {
 		}
 		t, ok := parse(c.Format(row))
 		if !ok {
-			return &dataset.ColumnError{Column: f.Column, Row: row, Problem: fmt.Sprintf("%q is not a time written as the others (%s)",
-				c.Format(row), f.Form)}
+			return &dataset.ColumnError{Column: f.Column, Row: row,
+				Problem: fmt.Sprintf("%q is not a time written as the others (%s)", c.Format(row), f.Form)}
 		}
 		if levels != nil {
 			known[levels.Code(row)] = t

@@ -25,7 +25,9 @@ import (
 
 var (
 	recordTables = flag.String("record-tables",
-		"yacht,autompg,housing,energy,concrete,airfoil,wine,gas,skillcraft,sml,parkinsons,pumadyn32nm,pol,elevators,bike,keggdirected,fried,protein,diamonds,sgemm", "tables to record")
+		"yacht,autompg,housing,energy,concrete,airfoil,wine,gas,skillcraft,"+
+			"sml,parkinsons,pumadyn32nm,pol,elevators,bike,keggdirected,fried,protein,diamonds,sgemm",
+		"tables to record")
 	recordLearners = flag.String("record-learners", "gp,trees", "learners to record")
 	recordSeeds    = flag.String("record-seeds", "0", "seeds, one campaign each")
 	recordWrong    = flag.String("record-wrong", "0,0.01,0.03", "shares of wrong labels")

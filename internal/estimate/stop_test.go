@@ -116,7 +116,8 @@ func TestStopIsEarned(t *testing.T) {
 	}
 	vague := flat(t)
 	vague.RMSE.High = 50 * vague.RMSE.Low
-	if a := one(vague); a.Verdict != TooEarly || !strings.Contains(a.Because.String(), "hardly known") || a.Audits < vague.Rows {
+	if a := one(vague); a.Verdict != TooEarly || !strings.Contains(a.Because.String(), "hardly known") ||
+		a.Audits < vague.Rows {
 		t.Error(a)
 	}
 	vague.RMSE.High = math.Inf(1)

@@ -36,7 +36,8 @@ func TestForecastsDoNotOverflow(t *testing.T) {
 			t.Errorf("%s: %d bytes in a file", text, got)
 		}
 		r := nextbatch.Request{Spec: s,
-			Options: fitted.Options{Choices: fitted.Choices{Network: network.Config{Architecture: network.Architecture{Hidden: deep}}, Members: network.MostMembers}}, Ask: limits.Ask{Batch: 1}}
+			Options: fitted.Options{Choices: fitted.Choices{Members: network.MostMembers,
+				Network: network.Config{Architecture: network.Architecture{Hidden: deep}}}}, Ask: limits.Ask{Batch: 1}}
 		if got := r.Memory(huge); got <= 1<<50 || got > footprint.Most {
 			t.Errorf("%s: %d bytes for a request", text, got)
 		}

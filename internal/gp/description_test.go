@@ -71,11 +71,14 @@ func TestRestoreRefuses(t *testing.T) {
 
 // FuzzRestore looks for descriptions that panic, or lead to predictions that are not numbers.
 func FuzzRestore(f *testing.F) {
-	f.Add([]byte(`{"version":1,"inputs":1,"rows":[1,2],"labels":[3,4],"columns":[0],"centres":[1.5],"units":[1],"lengths":[2],"noise":0.1,"linear":0.1}`))
-	f.Add([]byte(`{"version":1,"smooth":true,"inputs":2,"rows":[1,2,3,4],"labels":[3,4],"weights":[1,2],"columns":[1],"centres":[3],"units":[1],"lengths":[1e300],"noise":1e-300,"linear":1e9}`))
+	f.Add([]byte(`{"version":1,"inputs":1,"rows":[1,2],"labels":[3,4],"columns":[0],"centres":[1.5],"units":[1],` +
+		`"lengths":[2],"noise":0.1,"linear":0.1}`))
+	f.Add([]byte(`{"version":1,"smooth":true,"inputs":2,"rows":[1,2,3,4],"labels":[3,4],"weights":[1,2],"columns":[1],` +
+		`"centres":[3],"units":[1],"lengths":[1e300],"noise":1e-300,"linear":1e9}`))
 	f.Add([]byte(`{"version":2,"inputs":1,"rows":[1,2],"labels":[3,4],"columns":[0],
 		"centres":[1.5],"units":[1],"lengths":[2],"noise":0.1,"linear":0.1,"stretched":true}`))
-	f.Add([]byte(`{"version":1,"inputs":0,"rows":[],"labels":[1],"columns":[],"centres":[],"units":[],"lengths":[],"noise":1,"linear":1}`))
+	f.Add([]byte(`{"version":1,"inputs":0,"rows":[],"labels":[1],"columns":[],"centres":[],"units":[],"lengths":[],` +
+		`"noise":1,"linear":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d Description
 		if json.Unmarshal(text, &d) != nil || len(d.Labels) > 100 {

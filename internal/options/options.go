@@ -17,8 +17,8 @@ type names struct {
 }
 
 // table has the options under the names of their fields, first those of a nextbatch.Request and of the settings of a
-// campaign, and then those of a source.Options, whose Missing is MissingMarks here. Where there is no parameter, uploads
-// have the setting.
+// campaign, and then those of a source.Options, whose Missing is MissingMarks here. Where there is no parameter,
+// uploads have the setting.
 var table = map[string]names{
 	"Audit":          {"--audit", "audit", "", "audit"},
 	"Aims":           {"--targets", "", "", "target"},

@@ -87,8 +87,8 @@ func TestOptionsAreInTheTable(t *testing.T) {
 		{"settings", jsonNames(reflect.TypeFor[campaign.Settings]()), options.Setting, "network architecture outputs " +
 			"activation sigma_w sigma_b training epochs rate schedule peak decay beta1 beta2 eps"}, // those of a network
 		{"asks", jsonNames(reflect.TypeFor[wire.AskRequest]()), options.Setting, "rows"},
-		{"uploads", found(`query:"([a-z_]+)`, sources(t, "../server/uploads.go", "../server/campaigns.go")), options.Parameter,
-			"after header limit name"},
+		{"uploads", found(`query:"([a-z_]+)`, sources(t, "../server/uploads.go", "../server/campaigns.go")),
+			options.Parameter, "after header limit name"},
 		{"Python", found(`\b(\w+):`, strings.Join(python, "")), options.Argument, "max_memory plot progress random_state"},
 	} {
 		known := strings.Fields(door.alone)
@@ -193,7 +193,8 @@ func TestHints(t *testing.T) {
 		}
 	}
 	err := fmt.Errorf("a: %w: b", options.Advise(errors.New("no card"),
-		options.Hint{Before: "; raise ", Option: "MaxMemory"}, options.Hint{Before: ", or say ", Option: "Device", Value: []string{"cpu"}}))
+		options.Hint{Before: "; raise ", Option: "MaxMemory"},
+		options.Hint{Before: ", or say ", Option: "Device", Value: []string{"cpu"}}))
 	if got := options.Error(options.Flag, err); got != "a: no card; raise --max-memory, or say --device cpu: b" {
 		t.Error(got)
 	}

@@ -95,7 +95,8 @@ func AdviceOf(advice *benchmark.Advice, rows *tables.Rows, a Advice) *Advice {
 func adviceResult(advice *benchmark.Advice, rows *tables.Rows, run Run) AdviceResult {
 	r := AdviceResult{
 		Verdict: advice.Verdict.String(), Answer: advice.Answer().String(), Because: advice.Because.String(),
-		More: advice.More, Repeats: advice.Repeats, Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
+		More: advice.More, Repeats: advice.Repeats, Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy,
+		Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
 		Ratio: fitted.Float(advice.Variation.Ratio), Expected: fitted.Float(advice.Variation.Expected),
 		Methods: []AdviceMethod{}, Run: run,
 	}

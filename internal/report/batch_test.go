@@ -45,7 +45,8 @@ func TestBatchPage(t *testing.T) {
 	if strings.Count(page, "<script>") != 1 || strings.Contains(page, "<img") {
 		t.Error("text from a table has become markup of the page")
 	}
-	if address := regexp.MustCompile(`(?i)(src|href|action)\s*=\s*"?[^"#]|url\(|@import`).FindString(regexp.MustCompile(`&[#a-z0-9]+;|src=x`).ReplaceAllString(page, "")); address != "" {
+	if address := regexp.MustCompile(`(?i)(src|href|action)\s*=\s*"?[^"#]|url\(|@import`).FindString(
+		regexp.MustCompile(`&[#a-z0-9]+;|src=x`).ReplaceAllString(page, "")); address != "" {
 		t.Errorf("the page loads an external resource: %q", address)
 	}
 	for _, want := range []string{"Predicted errors", `class="warnings"`, "12,346", "13,000 (12,000 to 14,100)", "1e-07",

@@ -380,7 +380,8 @@ func TestNamesOfMethods(t *testing.T) {
 		seen[n] = true
 	}
 	if got := kernelLaTeX("maxdet-p:linear>scale>sketch(3)>train"); got !=
-		`$k_{\mathrm{lin} \to \operatorname{scale}(\mathcal{X}_{\operatorname{train}}) \to \operatorname{sketch}(3) \to \mathcal{X}_{\operatorname{train}}}$` {
+		`$k_{\mathrm{lin} \to \operatorname{scale}(\mathcal{X}_{\operatorname{train}}) \to \operatorname{sketch}(3) \to `+
+			`\mathcal{X}_{\operatorname{train}}}$` {
 		t.Error(got)
 	}
 	if got := kernelLaTeX("bait-f-p:(linear+0.5*matern>rff(8))>train"); got !=

@@ -99,13 +99,15 @@ func (d *plateDrawing) draw(class string, columns int) template.HTML {
 	width, top := (columns+1)*wellSize, 0
 	hatch := d.hatch()
 	fmt.Fprintf(&d.b,
-		`<defs><pattern id="%s" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" stroke="var(--muted)" stroke-width="2"/></pattern></defs>`+"\n", hatch)
+		`<defs><pattern id="%s" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line `+
+			`x1="0" y1="0" x2="0" y2="6" stroke="var(--muted)" stroke-width="2"/></pattern></defs>`+"\n", hatch)
 	for from := 0; from < d.Shape.Columns; from += columns {
 		d.block(top, from, min(from+columns, d.Shape.Columns))
 		top += (d.Shape.Rows+1)*wellSize + wellSize/2
 	}
 	height := d.legend(top-wellSize/4, width)
-	return template.HTML(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" class="%s" style="max-width:%dpx" role="img" aria-label="%s">`+"\n",
+	return template.HTML(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" class="%s" `+
+		`style="max-width:%dpx" role="img" aria-label="%s">`+"\n",
 		width, height, class, width*44/wellSize, html.EscapeString(d.alternative())) + d.b.String() + "</svg>\n")
 }
 
@@ -225,7 +227,8 @@ func (d *plateDrawing) legend(top, width int) int {
 		}
 		stroke := onPage(d.colour(value))
 		fmt.Fprintf(&d.b,
-			`<circle cx="%d" cy="%d" r="6" style="fill:color-mix(in srgb, %s 25%%, transparent);stroke:%s"/><text x="%d" y="%d" font-size="12" class="edge">%s</text>`+"\n",
+			`<circle cx="%d" cy="%d" r="6" style="fill:color-mix(in srgb, %s 25%%, transparent);stroke:%s"/><text x="%d" `+
+				`y="%d" font-size="12" class="edge">%s</text>`+"\n",
 			x, y, stroke, stroke, x+11, y+4, html.EscapeString(name))
 		x += length
 	}

@@ -58,7 +58,8 @@ func TestChoicesOfANewCampaign(t *testing.T) {
 	if p := must[Preview](t, v, "owner", "POST", "/v1/previews?target=y&ignore=b", sample(40)); len(p.Columns) != 4 {
 		t.Errorf("the preview has %+v", p.Columns)
 	}
-	for query, want := range map[string]string{"&lease=soon": `lease \"soon\" must be a time such as 36h`, "&ignore=x": "no such column: x"} {
+	for query, want := range map[string]string{"&lease=soon": `lease \"soon\" must be a time such as 36h`,
+		"&ignore=x": "no such column: x"} {
 		if status, body := v.do(t, "owner", "POST", "/v1/campaigns?name=other&target=y"+query,
 			sample(40)); status != http.StatusUnprocessableEntity || !strings.Contains(string(body), want) {
 			t.Errorf("%s: %d %s", query, status, body)

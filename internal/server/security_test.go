@@ -184,11 +184,16 @@ func spreadsheet(t *testing.T, n int) string {
 	for _, part := range []struct{ name, start, end string }{
 		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`, ""},
 		{"xl/workbook.xml",
-			`<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="s" sheetId="1" r:id="rId1"/></sheets></workbook>`, ""},
+			`<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" ` +
+				`xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="s" ` +
+				`sheetId="1" r:id="rId1"/></sheets></workbook>`, ""},
 		{"xl/_rels/workbook.xml.rels",
-			`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`, ""},
+			`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" ` +
+				`Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" ` +
+				`Target="worksheets/sheet1.xml"/></Relationships>`, ""},
 		{"xl/worksheets/sheet1.xml",
-			`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>`, `</t></is></c></row></sheetData></worksheet>`},
+			`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" ` +
+				`t="inlineStr"><is><t>`, `</t></is></c></row></sheetData></worksheet>`},
 	} {
 		f, err := w.Create(part.name)
 		if err != nil {

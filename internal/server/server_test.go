@@ -381,7 +381,8 @@ func TestRefusals(t *testing.T) {
 		{"no such campaign", "GET", "/v1/campaigns/none", nil, 404, "none"},
 		{"no such ask", "GET", "/v1/campaigns/small/asks/3", nil, 404, "3"},
 		{"no such job", "GET", "/v1/campaigns/small/jobs/x", nil, 404, "job"},
-		{"a lease that cannot be read", "POST", "/v1/campaigns/small/asks", map[string]any{"lease": "a week"}, 422, "or never"},
+		{"a lease that cannot be read", "POST", "/v1/campaigns/small/asks", map[string]any{"lease": "a week"}, 422,
+			"or never"},
 		{"a wrong parameter", "GET", "/v1/campaigns/small/rows?limt=5", nil, 422, "limt"},
 		{"a path outside", "GET", "/v1/campaigns/..%2f..%2fetc", nil, 404, "etc"},
 	} {

@@ -38,7 +38,8 @@ func (t *Tokens) Begin(ctx context.Context, token Token, now time.Time) (secret 
 			return err
 		}
 		if _, err := tx.Exec(`DELETE FROM sessions WHERE token = ?1 AND hash NOT IN (
-			SELECT hash FROM sessions WHERE token = ?1 ORDER BY expires DESC LIMIT ?2)`, token.ID, sessionsOfToken-1); err != nil {
+			SELECT hash FROM sessions WHERE token = ?1 ORDER BY expires DESC LIMIT ?2)`, token.ID,
+			sessionsOfToken-1); err != nil {
 			return err
 		}
 		_, err := tx.Exec("INSERT INTO sessions VALUES (?, ?, ?)", hash[:], token.ID, ends.Unix())

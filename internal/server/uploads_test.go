@@ -114,7 +114,8 @@ func TestUploadsAreToldParameters(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	for query, c := range map[string][2]string{
-		"?format=csv":                {"PK\x03\x04\x00\x00\x00\x00\n1,2\n", "it looks like an Excel workbook; give format=xlsx"},
+		"?format=csv": {"PK\x03\x04\x00\x00\x00\x00\n1,2\n", "it looks like an Excel workbook; " +
+			"give format=xlsx"},
 		"?format=tsv&encoding=utf-8": {"a\x00\t\x00b\x00\n\x00", "give encoding=utf-16le"},
 		"?format=jsonl":              {"{\"a\": 1, \"meta\": {\"b\": 2}}\n", "pandas.json_normalize does, or ignore=meta"},
 	} {

@@ -85,7 +85,8 @@ func TestPrepareRefusesTables(t *testing.T) {
 		p       Preparation
 	}{
 		`column "z" is not in the table, which has "x", "y"`: {
-			[]dataset.Column{dataset.NewNumeric("x", 1), dataset.NewNumeric("y", 1)}, Preparation{Target: y, Drop: []string{"z"}}},
+			[]dataset.Column{dataset.NewNumeric("x", 1), dataset.NewNumeric("y", 1)},
+			Preparation{Target: y, Drop: []string{"z"}}},
 		`column "x" lacks 2 of 3 values, and no row is complete; drop the column or fill it in`: {
 			[]dataset.Column{dataset.NewNumeric("x", nan, nan, 1), dataset.NewNumeric("y", 1, 2, nan)}, Preparation{Target: y}},
 		`no input column remains: "x": has a single value`: {
@@ -95,7 +96,8 @@ func TestPrepareRefusesTables(t *testing.T) {
 		`the table has no rows`: {
 			[]dataset.Column{dataset.NewNumeric("x"), dataset.NewNumeric("y")}, Preparation{Target: y}},
 		`column "x", row 2 (from 0): +Inf cannot be used as an input; correct it, or leave it empty if it is missing`: {
-			[]dataset.Column{dataset.NewNumeric("x", 1, nan, math.Inf(1)), dataset.NewNumeric("y", 1, 2, 3)}, Preparation{Target: y}},
+			[]dataset.Column{dataset.NewNumeric("x", 1, nan, math.Inf(1)), dataset.NewNumeric("y", 1, 2, 3)},
+			Preparation{Target: y}},
 	} {
 		if _, err := Prepare(table(t, test.columns...), test.p); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

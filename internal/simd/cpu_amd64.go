@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content a97859aed189f0d4b008e44b

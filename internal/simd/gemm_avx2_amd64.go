@@ -7,32 +7,38 @@ package simd
 // tile1F32AVX2 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile1F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile2F32AVX2 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile2F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile3F32AVX2 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile3F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile4F32AVX2 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile4F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile5F32AVX2 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile5F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile6F32AVX2 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile6F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // packPanelF32AVX2 copies full rows; see Set.PackPanel.
 //
@@ -50,32 +56,38 @@ func fmaLoopF32AVX2(n int) int
 // tile1F64AVX2 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile1F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile2F64AVX2 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile2F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile3F64AVX2 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile3F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile4F64AVX2 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile4F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile5F64AVX2 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile5F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile6F64AVX2 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile6F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // packPanelF64AVX2 copies full rows; see Set.PackPanel.
 //
@@ -90,5 +102,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 09d2b7cd7f6d59889960f28b
-// content 564e9170efd4e6b25327b239
+// sources aaf930e68fa1289a5dc222f2
+// content 88e1e6537718099bed63d631

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content 306a2264249645d0df8d56ce

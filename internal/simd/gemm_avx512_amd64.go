@@ -7,72 +7,86 @@ package simd
 // tile1F32AVX512 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile1F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile2F32AVX512 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile2F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile3F32AVX512 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile3F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile4F32AVX512 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile4F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile5F32AVX512 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile5F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile6F32AVX512 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile6F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile7F32AVX512 is the micro-kernel for 7 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile7F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile7F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile8F32AVX512 is the micro-kernel for 8 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile8F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile8F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile9F32AVX512 is the micro-kernel for 9 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile9F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile9F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile10F32AVX512 is the micro-kernel for 10 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile10F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile10F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile11F32AVX512 is the micro-kernel for 11 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile11F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile11F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile12F32AVX512 is the micro-kernel for 12 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile12F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile12F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile13F32AVX512 is the micro-kernel for 13 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile13F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile13F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile14F32AVX512 is the micro-kernel for 14 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile14F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int, aheadTurn int)
+func tile14F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32,
+	beta float32, ahead uintptr, aheadStep int, aheadTurn int)
 
 // packPanelF32AVX512 copies full rows; see Set.PackPanel.
 //
@@ -90,72 +104,86 @@ func fmaLoopF32AVX512(n int) int
 // tile1F64AVX512 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile1F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile2F64AVX512 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile2F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile3F64AVX512 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile3F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile4F64AVX512 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile4F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile5F64AVX512 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile5F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile6F64AVX512 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile6F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile7F64AVX512 is the micro-kernel for 7 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile7F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile7F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile8F64AVX512 is the micro-kernel for 8 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile8F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile8F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile9F64AVX512 is the micro-kernel for 9 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile9F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile9F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile10F64AVX512 is the micro-kernel for 10 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile10F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile10F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile11F64AVX512 is the micro-kernel for 11 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile11F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile11F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile12F64AVX512 is the micro-kernel for 12 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile12F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile12F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile13F64AVX512 is the micro-kernel for 13 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile13F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile13F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // tile14F64AVX512 is the micro-kernel for 14 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile14F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int, aheadTurn int)
+func tile14F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64,
+	beta float64, ahead uintptr, aheadStep int, aheadTurn int)
 
 // packPanelF64AVX512 copies full rows; see Set.PackPanel.
 //
@@ -170,5 +198,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 09d2b7cd7f6d59889960f28b
-// content 627f58d1625f8e5f1b4ca9b1
+// sources aaf930e68fa1289a5dc222f2
+// content 2d87062daac6b5f3e066ea7f

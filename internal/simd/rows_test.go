@@ -58,7 +58,8 @@ func compareListed[T Float](t *testing.T, listed listedFunc[T], inTurn rowFunc[T
 			}
 		}
 		for _, wrong := range []int32{-1, n} {
-			mustPanic(t, "a list with row "+fmt.Sprint(wrong), func() { listed(s, make([]T, 1), q, rows, stride, []int32{wrong}) })
+			mustPanic(t, "a list with row "+fmt.Sprint(wrong),
+				func() { listed(s, make([]T, 1), q, rows, stride, []int32{wrong}) })
 		}
 	}
 }

@@ -77,7 +77,8 @@ type Set[T Float] struct {
 
 // tileFunc multiplies a row of tiles; see Set.MulTiles. The number of rows is
 // fixed.
-type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep, aheadTurn int)
+type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep,
+	aheadTurn int)
 
 // Name returns "go", "avx2", "avx512" or "amx".
 func (s *Set[T]) Name() string { return s.name }
@@ -166,7 +167,8 @@ func (s *Set[T]) SqDistListed(dst, q, rows []T, stride int, list []int32) {
 	s.listed(s.sqDistListed, dst, q, rows, stride, list)
 }
 
-func (s *Set[T]) listed(loop func(dst, q, rows []T, stride int, list []int32), dst, q, rows []T, stride int, list []int32) {
+func (s *Set[T]) listed(loop func(dst, q, rows []T, stride int, list []int32), dst, q, rows []T, stride int,
+	list []int32) {
 	if len(q) == 0 {
 		clear(dst)
 		return

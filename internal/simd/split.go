@@ -29,7 +29,8 @@ const (
 type splitLoops[T Float] struct {
 	rows, cols splitLoop[T]
 	turn       func(tiles *uint32, n int)
-	mul        func(c *T, ldc, rows, cols int, alpha, beta T, a, b *uint32, blocks int, tailA, tailB *T, tail, tailWidth int, work *T)
+	mul        func(c *T, ldc, rows, cols int, alpha, beta T, a, b *uint32, blocks int, tailA, tailB *T, tail,
+		tailWidth int, work *T)
 }
 
 // splitLoop splits whole blocks that lie side by side, and writes them step bytes
@@ -101,7 +102,8 @@ func (s *Set[T]) TurnBlocks(blocks []uint32) {
 // are not worth a block: tailA holds tail numbers for each row, tailB tail rows of
 // tailWidth numbers, at least the width of the panels. With beta = 0, c is not
 // read.
-func (s *Set[T]) MulBlocks(c []T, ldc, rows, cols int, alpha T, a, b []uint32, tailA, tailB []T, tail, tailWidth int, beta T, work []T) {
+func (s *Set[T]) MulBlocks(c []T, ldc, rows, cols int, alpha T, a, b []uint32, tailA, tailB []T, tail, tailWidth int,
+	beta T, work []T) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
@@ -117,5 +119,6 @@ func (s *Set[T]) MulBlocks(c []T, ldc, rows, cols int, alpha T, a, b []uint32, t
 		mustHoldRows(len(tailB), tail, panels*BlockSide, tailWidth)
 		left, right = &tailA[0], &tailB[0]
 	}
-	s.split.mul(&c[0], ldc, rows, cols, alpha, beta, &a[0], &b[0], blocks, left, right, tail, tailWidth, &work[:BlockWork][0])
+	s.split.mul(&c[0], ldc, rows, cols, alpha, beta, &a[0], &b[0], blocks, left, right, tail, tailWidth,
+		&work[:BlockWork][0])
 }

@@ -22,7 +22,8 @@ func turnTiles(tiles *uint32, n int)
 // mulBlocks multiplies a row of blocks by panels of them; see Set.MulBlocks.
 //
 //go:noescape
-func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
+func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int,
+	tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 09d2b7cd7f6d59889960f28b
-// content c91e1370d8bef8fe86a5f149
+// sources aaf930e68fa1289a5dc222f2
+// content ef3950df751b165ff52c54e4

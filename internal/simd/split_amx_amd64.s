@@ -710,5 +710,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content 283591578f5d74e7b97692ce

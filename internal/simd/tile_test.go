@@ -144,7 +144,8 @@ func TestMulTilesOutside(t *testing.T) {
 			most := s.TileRows() + 1
 			s.MulTiles(make([]float64, most*nr), nr, most, nr, 1, make([]float64, most*k), k, 1, b, k, 0, Ahead{})
 		})
-		mustPanic(t, s.Name()+", a panel too wide", func() { s.PackPanel(make([]float64, 2*nr), make([]float64, 2*nr), nr+1, 1, nr+1) })
+		mustPanic(t, s.Name()+", a panel too wide",
+			func() { s.PackPanel(make([]float64, 2*nr), make([]float64, 2*nr), nr+1, 1, nr+1) })
 	}
 }
 

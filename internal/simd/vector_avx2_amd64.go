@@ -224,5 +224,5 @@ func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []i
 //go:noescape
 func roundBytesAVX2(k []int8, row []float64, perStep float64, step float64) float64
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content f41107041fd9d5ae54dac352

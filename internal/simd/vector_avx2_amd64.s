@@ -5134,5 +5134,5 @@ vectorEnd:
 	VMOVSD       X2, ret+64(FP)
 	RET
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content 4ef5f058ef85eb52c4bdb162

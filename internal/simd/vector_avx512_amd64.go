@@ -234,5 +234,5 @@ func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows [
 //go:noescape
 func roundBytesAVX512(k []int8, row []float64, perStep float64, step float64) float64
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content 6c55ec56d3f327720faa918c

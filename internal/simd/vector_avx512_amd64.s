@@ -5155,5 +5155,5 @@ vectorEnd:
 	VMOVSD        X2, ret+64(FP)
 	RET
 
-// sources 09d2b7cd7f6d59889960f28b
+// sources aaf930e68fa1289a5dc222f2
 // content a6e66f941d14786ea77bdd5c

@@ -302,14 +302,17 @@ func TestMistakesAreNamed(t *testing.T) {
 			copy(d.Labels, slices.Repeat([]float64{math.MaxFloat64}, 19))
 			d.Labels[19] = -math.MaxFloat64
 		}),
-		"row 2, column 1 is infinite":               with(func(d *Data) { d.Inputs.Set(2, 1, float32(math.Inf(1))) }),
-		"row 2, column 4 is 1.5, which is not":      with(func(d *Data) { d.Inputs.Set(2, 4, 1.5) }),
-		"row 2, column 4 is 4, which is not":        with(func(d *Data) { d.Inputs.Set(2, 4, 4) }),
-		"row 2, column 5 is -1, which is not":       with(func(d *Data) { d.Inputs.Set(2, 5, -1) }),
-		"5 columns are described":                   with(func(d *Data) { d.Columns = d.Columns[:5] }),
-		"column 4 has -1 levels":                    with(func(d *Data) { d.Columns[4].Levels = -1 }),
-		"2 weights for 20 rows":                     with(func(d *Data) { d.Weights = []float64{1, 2} }),
-		"the weight of row 1 is -1":                 with(func(d *Data) { d.Weights = make([]float64, 20); d.Weights[1] = -1 }),
+		"row 2, column 1 is infinite":          with(func(d *Data) { d.Inputs.Set(2, 1, float32(math.Inf(1))) }),
+		"row 2, column 4 is 1.5, which is not": with(func(d *Data) { d.Inputs.Set(2, 4, 1.5) }),
+		"row 2, column 4 is 4, which is not":   with(func(d *Data) { d.Inputs.Set(2, 4, 4) }),
+		"row 2, column 5 is -1, which is not":  with(func(d *Data) { d.Inputs.Set(2, 5, -1) }),
+		"5 columns are described":              with(func(d *Data) { d.Columns = d.Columns[:5] }),
+		"column 4 has -1 levels":               with(func(d *Data) { d.Columns[4].Levels = -1 }),
+		"2 weights for 20 rows":                with(func(d *Data) { d.Weights = []float64{1, 2} }),
+		"the weight of row 1 is -1": with(func(d *Data) {
+			d.Weights = make([]float64, 20)
+			d.Weights[1] = -1
+		}),
 		"the weights sum to 0, but the sum must be": with(func(d *Data) { d.Weights = make([]float64, 20) }),
 	} {
 		_, one := FitBoosting(context.Background(), d, BoostingConfig{}, 1)
@@ -321,7 +324,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		}
 	}
 	m := kindsOfModel["extra trees"](t, simulated(20, 1), 1)
-	if _, err := m.Predict(context.Background(), matrix.New[float32](2, 5)); err == nil || !strings.Contains(err.Error(), "5 columns") {
+	if _, err := m.Predict(context.Background(), matrix.New[float32](2, 5)); err == nil ||
+		!strings.Contains(err.Error(), "5 columns") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -329,9 +333,10 @@ func TestMistakesAreNamed(t *testing.T) {
 // TestOptionsOutOfRange checks that all of them are reported together.
 func TestOptionsOutOfRange(t *testing.T) {
 	d := numeric(10, 2, 1)
-	_, err := FitBoosting(context.Background(), d, BoostingConfig{Rounds: -1, MaxRounds: -1, Patience: -1, Rate: 2, Leaves: 1,
-		MinLeaf: math.NaN(), L2: -1, Features: 1.5, Rows: -1, Bins: 255}, 1)
-	for _, want := range []string{"Rounds", "MaxRounds", "Patience", "Rate", "Leaves", "MinLeaf", "L2", "Features", "Rows", "Bins is 255, but it must be from 2 to 254"} {
+	_, err := FitBoosting(context.Background(), d, BoostingConfig{Rounds: -1, MaxRounds: -1, Patience: -1, Rate: 2,
+		Leaves: 1, MinLeaf: math.NaN(), L2: -1, Features: 1.5, Rows: -1, Bins: 255}, 1)
+	for _, want := range []string{"Rounds", "MaxRounds", "Patience", "Rate", "Leaves", "MinLeaf", "L2", "Features", "Rows",
+		"Bins is 255, but it must be from 2 to 254"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %q, want one with %q", err, want)
 		}

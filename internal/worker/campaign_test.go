@@ -29,7 +29,8 @@ func inMemory(store *storetest.Memory) Server {
 	}
 }
 
-const quickSettings = `{"learner":"network","network":{"architecture":{"hidden":[8],"activation":"relu"},"training":{"epochs":2},"seed":5},"seed":5}`
+const quickSettings = `{"learner":"network","network":{"architecture":{"hidden":[8],"activation":"relu"},` +
+	`"training":{"epochs":2},"seed":5},"seed":5}`
 
 // newCampaignFrame begins a campaign with the table of exampleSelect.
 func newCampaignFrame(name string) Frame {

@@ -74,7 +74,9 @@ func (c *call) fit() (any, error) {
 	}
 	options := learner.Options{Kind: body.Learner, Network: body.options(config, s.X.Rows), Shown: c.fitting()}
 	options.Network.Centres, options.Network.Columns = s.centres, s.columns
-	options.Network.Progress = c.training(func(e network.Epoch) int { return options.Network.Members * max(1+options.Network.Folds, e.Folds) })
+	options.Network.Progress = c.training(func(e network.Epoch) int {
+		return options.Network.Members * max(1+options.Network.Folds, e.Folds)
+	})
 	if options.Others, err = c.others(body.Learners, s.rows); err != nil {
 		return nil, err
 	}

@@ -67,10 +67,11 @@ func TestDamagedFrames(t *testing.T) {
 	}
 	for text, word := range map[string]string{
 		`{`: "not JSON", `[]`: "not JSON", `{"id":-1}`: "not JSON",
-		`{"arrays":[{"type":"float16","shape":[1]}]}`:                                                                  "unknown type",
-		`{"arrays":[{"type":"uint8","shape":[-1]}]}`:                                                                   "shape [-1]",
-		`{"arrays":[{"type":"float64","shape":[4611686018427387904,4611686018427387904]}]}`:                            "too large",
-		`{"arrays":[{"type":"float64","shape":[1152921504606846975]},{"type":"uint8","shape":[1152921504606846975]}]}`: "more bytes than can be counted",
+		`{"arrays":[{"type":"float16","shape":[1]}]}`:                                       "unknown type",
+		`{"arrays":[{"type":"uint8","shape":[-1]}]}`:                                        "shape [-1]",
+		`{"arrays":[{"type":"float64","shape":[4611686018427387904,4611686018427387904]}]}`: "too large",
+		`{"arrays":[{"type":"float64","shape":[1152921504606846975]},{"type":"uint8",` +
+			`"shape":[1152921504606846975]}]}`: "more bytes than can be counted",
 	} {
 		_, err := readFrame(bytes.NewReader(withHeader(text)), upTo(math.MaxInt64))
 		if wrong := (*FrameError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), word) {
@@ -98,7 +99,8 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add(frameBytes(f, sample()))
 	f.Add(withHeader(`{"arrays":[{"type":"float64","shape":[3,1000000]}]}`, 1, 2, 3))
 	f.Add(withHeader(`{"id":1,"kind":"select","body":{"n":1}}`))
-	f.Add(withHeader(`{"id":1,"kind":"fit","arrays":[{"type":"float64","shape":[1099511627776,0]},{"type":"float32","shape":[0,1099511627776]}]}`))
+	f.Add(withHeader(`{"id":1,"kind":"fit","arrays":[{"type":"float64","shape":[1099511627776,0]},{"type":"float32",` +
+		`"shape":[0,1099511627776]}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		frame, err := readFrame(bytes.NewReader(raw), upTo(1<<20))
 		if err != nil {

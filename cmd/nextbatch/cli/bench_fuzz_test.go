@@ -94,13 +94,13 @@ func FuzzHostileResults(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_,
-			_ = db.Exec(
+		_, _ = db.Exec(
 			"INSERT INTO runs (id, dataset, activation, spec, compat, batch, rounds, split) VALUES (9, ?, ?, ?, 1, ?, ?, ?)",
 			set, activation, spec, batch, rounds, split)
 		for round := range max(1, rounds%4+1) {
-			_, _ = db.Exec(`INSERT INTO rounds SELECT 9, ?, labels, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, fallbacks, ?, ?, threads, process, finished
-				FROM rounds WHERE run = 1 AND round = 0`, round, rmse, rmse, rmse, rmse, rmse, seconds, seconds, seconds, seconds, seconds, rmse, picked, warnings)
+			_, _ = db.Exec(`INSERT INTO rounds SELECT 9, ?, labels, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, fallbacks, ?, ?,
+				threads, process, finished FROM rounds WHERE run = 1 AND round = 0`, round, rmse, rmse, rmse, rmse, rmse,
+				seconds, seconds, seconds, seconds, seconds, rmse, picked, warnings)
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)

@@ -48,11 +48,13 @@ func newBenchRun() *cobra.Command {
 		Example: `  nextbatch bench run --preset quick --results quick.db
   nextbatch bench run --sets fried --specs 'random; lcmd-tp:grad>sketch(512)' --splits 0-4 --compat --results results.db
   nextbatch bench run --table table.csv --target y --specs 'random; default' --results results.db
-  nextbatch bench run --table folder --target y --learners auto,network --specs 'random; default' --start 64 --batch 64 --rounds 7 --results results.db
+  nextbatch bench run --table folder --target y --learners auto,network --specs 'random; default' --start 64 --batch ` +
+			`64 --rounds 7 --results results.db
   nextbatch bench run --preset paper-relu --results postgres://user@host/database`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
-		Long: `For each data set, method and split: starts with ` + strconv.Itoa(benchmark.Settings{}.WithDefaults().Start) + ` labelled rows, and in each
+		Long: `For each data set, method and split: starts with ` + strconv.Itoa(benchmark.Settings{}.WithDefaults().Start) +
+			` labelled rows, and in each
 round trains a network from scratch, measures it on the test rows, and lets the
 method pick the rows to label next.
 

@@ -36,7 +36,8 @@ func newCampaignRun() *cobra.Command {
 		Use:        "run STORE",
 		SuggestFor: []string{"loop", "oracle", "auto"},
 		Short:      "Let a program label rows, until there are enough labels",
-		Example: `  nextbatch campaign run c.db --oracle './simulate {id}' --parallel 4 --timeout 1h --retries 2 --stop 'rmse<0.5' --max-labels 2000
+		Example: `  nextbatch campaign run c.db --oracle './simulate {id}' --parallel 4 --timeout 1h --retries 2 --stop ` +
+			`'rmse<0.5' --max-labels 2000
   nextbatch campaign run c.db --oracle 'python3 simulate.py' -n 16 --max-labels 500 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

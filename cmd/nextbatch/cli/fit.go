@@ -101,7 +101,8 @@ that is better on these rows, and is constant otherwise.
 
 A method picks hard rows, so that the error on held-out rows it picked overstates
 the error on the pool. A blend therefore counts each labelled row for as many rows of
-the pool as it stands for, where the two are unlike; a network does not. --random-column names a column that is true (or 1) for labels
+the pool as it stands for, where the two are unlike; a network does not. --random-column names a column that is true ` +
+			`(or 1) for labels
 that were drawn at random; the pool's error is estimated from these.`,
 	}
 	f.columns.registerTarget(c)

@@ -104,7 +104,8 @@ func asExcel(parts map[string]string) {
 	parts["xl/sharedStrings.xml"] = `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
 		list.String() + `</sst>`
 	parts["xl/_rels/workbook.xml.rels"] = strings.Replace(parts["xl/_rels/workbook.xml.rels"], "</Relationships>",
-		`<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`, 1)
+		`<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" `+
+			`Target="sharedStrings.xml"/></Relationships>`, 1)
 }
 
 // TestWorkbooksComeBack: a batch goes out as a workbook, is filled in and saved by other programs, and comes back into
@@ -254,11 +255,13 @@ func TestMergeCommandOfPage(t *testing.T) {
 	parts := partsOf(t, "one.xlsx")
 	parts["xl/worksheets/sheet2.xml"] = parts[theSheet]
 	parts["[Content_Types].xml"] = strings.Replace(parts["[Content_Types].xml"], "</Types>",
-		`<Override PartName="/xl/worksheets/sheet2.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>`, 1)
+		`<Override PartName="/xl/worksheets/sheet2.xml" `+
+			`ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>`, 1)
 	parts["xl/workbook.xml"] = strings.Replace(parts["xl/workbook.xml"], "</sheets>",
 		`<sheet name="other" sheetId="2" r:id="rId77"/></sheets>`, 1)
 	parts["xl/_rels/workbook.xml.rels"] = strings.Replace(parts["xl/_rels/workbook.xml.rels"], "</Relationships>",
-		`<Relationship Id="rId77" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`, 1)
+		`<Relationship Id="rId77" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" `+
+			`Target="worksheets/sheet2.xml"/></Relationships>`, 1)
 	saveParts(t, "two.xlsx", parts)
 	first := regexp.MustCompile(`<sheet name="([^"]+)"`).FindStringSubmatch(parts["xl/workbook.xml"])[1]
 

@@ -30,10 +30,12 @@ const misfits = `(() => {
   if (page.scrollWidth > innerWidth) found.push("the page is " + page.scrollWidth + " px wide");
   for (const e of document.querySelectorAll("h1, h2, h3, p, li, td, th, summary, pre, figcaption, svg text")) {
     const at = e.getBoundingClientRect();
-    if (at.width > 0 && (at.right > innerWidth + 1 || at.left < -1)) found.push(name(e) + " ends at " + Math.round(at.right) + " px");
+    if (at.width > 0 && (at.right > innerWidth + 1 || at.left < -1))
+      found.push(name(e) + " ends at " + Math.round(at.right) + " px");
   }
   for (const e of document.querySelectorAll(".box, figure, pre, td, th, summary")) {
-    if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) found.push(name(e) + " is cut off: " + e.scrollWidth + " px in " + e.clientWidth);
+    if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1)
+      found.push(name(e) + " is cut off: " + e.scrollWidth + " px in " + e.clientWidth);
   }
   for (const e of document.querySelectorAll(".fit th:not(.breaks) button, .fit td.short")) {
     for (const node of e.childNodes) for (const word of node.nodeType === 3 ? node.data.matchAll(/[\p{L}\d]+/gu) : []) {
@@ -44,9 +46,11 @@ const misfits = `(() => {
     }
   }
   for (const svg of document.querySelectorAll("svg")) {
-    const words = [...svg.querySelectorAll("text")].map(e => [e, e.getBoundingClientRect()]).filter(([, at]) => at.width > 0);
+    const words = [...svg.querySelectorAll("text")].map(e => [e, e.getBoundingClientRect()])
+      .filter(([, at]) => at.width > 0);
     words.forEach(([a, p], i) => words.slice(i + 1).forEach(([b, q]) => {
-      if (Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 4) found.push(name(a) + " overlaps " + name(b));
+      if (Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 &&
+        Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 4) found.push(name(a) + " overlaps " + name(b));
     }));
   }
   return found;
@@ -76,7 +80,8 @@ func TestPagesFit(t *testing.T) {
 			if !(tallest > 20 && tallest <= 105) {
 				t.Errorf("a card is %v px tall", tallest)
 			}
-			b.evaluate(`(document.querySelector("summary").click(), document.querySelector("details[open] ul").getBoundingClientRect().height)`, &tallest)
+			b.evaluate(`(document.querySelector("summary").click(),
+				document.querySelector("details[open] ul").getBoundingClientRect().height)`, &tallest)
 			if !(tallest > 10) {
 				t.Error("a click on a reason shows nothing")
 			}
@@ -107,7 +112,8 @@ func TestSortedNumbers(t *testing.T) {
 	b.open(labPage(t).path, deskWidth, false)
 	var values []string
 	b.evaluate(`(() => {
-  const table = document.querySelector("table.fit"), head = [...table.tHead.rows[0].cells].findIndex(e => e.textContent === "Konzentration (mol/L)");
+  const table = document.querySelector("table.fit");
+  const head = [...table.tHead.rows[0].cells].findIndex(e => e.textContent === "Konzentration (mol/L)");
   table.tHead.rows[0].cells[head].firstElementChild.click();
   return [...table.tBodies[0].rows].map(row => row.cells[head].textContent);
 })()`, &values)

@@ -22,20 +22,25 @@ const made = `
 fit table.csv --target y --id id --ignore z,site,hours --out blend.nextbatch --hidden 32,32
 fit table.csv --target y --id id --ignore z,site,hours --learner gp --out gp.nextbatch
 fit table.csv --target y --id id --ignore z,site,hours --learner trees --out trees.nextbatch
-fit table.csv --target y,z --id id --ignore site,hours --learner network --hidden 8,8 --epochs 16 --ensemble 2 --out network.safetensors
-fit table.csv --target y --id id --ignore z,site,hours --missing drop --learner network --hidden 8,8 --epochs 16 --out single.safetensors --onnx network.onnx
+fit table.csv --target y,z --id id --ignore site,hours --learner network --hidden 8,8 --epochs 16 --ensemble 2 \
+  --out network.safetensors
+fit table.csv --target y --id id --ignore z,site,hours --missing drop --learner network --hidden 8,8 --epochs 16 \
+  --out single.safetensors --onnx network.onnx
 fit table.csv --target y --id id --ignore z,site,hours --learner gp --earlier complete.csv --out earlier.nextbatch
 select table.csv --target y --id id --ignore z,site,hours --learner gp -n 6 --out batch.csv
 FILL batch.csv
-select table.csv --target y --id id --ignore z,site,hours --learner gp -n 8 --must r100 --same colour --runs 2 --replicates 2 --plate 4x6 --controls A1 --out plate.csv
+select table.csv --target y --id id --ignore z,site,hours --learner gp -n 8 --must r100 --same colour --runs 2 \
+  --replicates 2 --plate 4x6 --controls A1 --out plate.csv
 FILL plate.csv
-campaign new campaigns.db table.csv --campaign blend --target y --id id --ignore z,site,hours --hidden 32,32 -n 6 --lease never --random-start
+campaign new campaigns.db table.csv --campaign blend --target y --id id --ignore z,site,hours --hidden 32,32 -n 6 \
+  --lease never --random-start
 campaign ask campaigns.db --campaign blend --out blend.csv
 FILL blend.csv
 campaign tell campaigns.db blend.csv --campaign blend
 campaign ask campaigns.db --campaign blend --out waiting.csv
 FILL waiting.csv
-campaign new campaigns.db table.csv --campaign small --target y,z --weights 2,1 --id id --learner gp -n 8 --audit 1/4 --lease never --cost hours --budget 30 --group site --per-group 3
+campaign new campaigns.db table.csv --campaign small --target y,z --weights 2,1 --id id --learner gp -n 8 \
+  --audit 1/4 --lease never --cost hours --budget 30 --group site --per-group 3
 campaign ask campaigns.db --campaign small --person ada --request plate-1 --out small.csv
 FILL small.csv
 campaign tell campaigns.db small.csv --campaign small --person ada
@@ -49,7 +54,8 @@ campaign retire campaigns.db r115 --campaign small
 campaign undo campaigns.db 12 --campaign small
 campaign tell campaigns.db far.csv --campaign small --partial
 campaign confirm campaigns.db r103 --campaign small --reason checked
-campaign new campaigns.db table.csv --campaign wells --target y --id id --ignore z,site,hours --learner gp -n 8 --replicates 2 --plate 4x6 --controls A1 --lease never
+campaign new campaigns.db table.csv --campaign wells --target y --id id --ignore z,site,hours --learner gp -n 8 \
+  --replicates 2 --plate 4x6 --controls A1 --lease never
 campaign ask campaigns.db --campaign wells --must r100,r101 --same colour --runs 2 --out wells.csv
 FILL wells.csv
 campaign tell campaigns.db wells.csv --campaign wells
@@ -59,8 +65,10 @@ FILL more-wells.csv
 campaign tell campaigns.db more-wells.csv --campaign wells
 campaign ask campaigns.db --campaign wells -n 4 --must r103 --out out-wells.csv
 campaign fail campaigns.db r103#2 --campaign wells --reason leaked
-campaign new campaigns.db german.csv --campaign german --target y --id id --ignore z,site,hours --learner gp -n 4 --lease never
-campaign new campaigns.db table.csv --campaign earlier --target y --id id --ignore z,site,hours --learner gp -n 4 --lease never --earlier complete.csv
+campaign new campaigns.db german.csv --campaign german --target y --id id --ignore z,site,hours --learner gp -n 4 \
+  --lease never
+campaign new campaigns.db table.csv --campaign earlier --target y --id id --ignore z,site,hours --learner gp -n 4 \
+  --lease never --earlier complete.csv
 campaign export campaigns.db wells.zip --campaign wells
 campaign export campaigns.db blend.zip --campaign blend
 campaign export campaigns.db small.zip --campaign small
@@ -124,7 +132,7 @@ func writeCorpus(t *testing.T, folder string) {
 	}
 	t.Chdir(t.TempDir())
 	writeTables(t)
-	for line := range strings.Lines(strings.TrimSpace(made)) {
+	for line := range strings.Lines(strings.ReplaceAll(strings.TrimSpace(made), "\\\n", "")) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "FILL "); ok {
 			fill(t, name)
 			continue

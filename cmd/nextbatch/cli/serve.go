@@ -52,7 +52,8 @@ func newServe() *cobra.Command {
   nextbatch serve c.db --listen 127.0.0.1:9000
   nextbatch serve postgres://lab@db/campaigns --listen :443 --tls-cert cert.pem --tls-key key.pem`,
 		Long: `Starts a service with a page for browsers, where people label rows and watch a campaign, and an interface for
-programs, which /docs and /openapi.json describe. STORE is a campaign file, which is created if it does not exist, or the address of a PostgreSQL database; without it, the service
+programs, which /docs and /openapi.json describe. STORE is a campaign file, which is created if it does not exist, ` +
+			`or the address of a PostgreSQL database; without it, the service
 uses ` + serveStore + ` in the current folder.
 
 Files with damaged pages are rejected; 'nextbatch doctor STORE' shows the damage.
@@ -62,7 +63,8 @@ with it, once. Ctrl-C ends the service: running requests finish, and jobs resume
 never lost.
 
 The service listens on this machine only. To serve others, give it a certificate (--tls-cert, --tls-key), or put it
-behind a proxy that encrypts (--behind-proxy): without encryption, anybody between client and service can read the tokens.`,
+behind a proxy that encrypts (--behind-proxy): without encryption, anybody between client and service can ` +
+			`read the tokens.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store := serveStore
 			if len(args) == 1 {

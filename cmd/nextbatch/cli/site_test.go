@@ -30,7 +30,8 @@ const siteMisfits = `(() => {
   for (const e of document.querySelectorAll("body *")) {
     if (e.closest("pre, .table, .skip, svg, [hidden]")) continue;
     const at = e.getBoundingClientRect();
-    if (at.width > 0 && (at.right > innerWidth + 1 || at.left < -1)) found.push(e.tagName + " " + JSON.stringify(e.textContent.trim().slice(0, 60)) + " ends at " + Math.round(at.right) + " px");
+    if (at.width > 0 && (at.right > innerWidth + 1 || at.left < -1)) found.push(e.tagName + " " +
+      JSON.stringify(e.textContent.trim().slice(0, 60)) + " ends at " + Math.round(at.right) + " px");
   }
   for (const e of document.querySelectorAll("img")) {
     e.loading = "eager";
@@ -41,7 +42,8 @@ const siteMisfits = `(() => {
 // faintText lists texts whose contrast with the ground is below 4.5, which the guidelines for accessible pages ask for.
 const faintText = `(() => {
   const light = colour => { // relative luminance
-    const [r, g, b] = colour.match(/[\d.]+/g).slice(0, 3).map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    const [r, g, b] = colour.match(/[\d.]+/g).slice(0, 3).map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const ground = e => {
@@ -52,9 +54,11 @@ const faintText = `(() => {
   };
   const found = new Set();
   for (const e of document.querySelectorAll("body, article *, nav a, aside a, header a, .button")) {
-    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || getComputedStyle(e).opacity === "0") continue;
-    const a = light(getComputedStyle(e).color), b = light(ground(e));
-    if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5) found.add(e.tagName + "." + e.className + " " + getComputedStyle(e).color + " on " + ground(e));
+    const style = getComputedStyle(e);
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || style.opacity === "0") continue;
+    const a = light(style.color), b = light(ground(e));
+    if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5)
+      found.add(e.tagName + "." + e.className + " " + style.color + " on " + ground(e));
   }
   return [...found];
 })()`
@@ -93,7 +97,8 @@ func TestSiteFits(t *testing.T) {
 // brokenPictures lists pictures that cannot be shown. Each is tried again once: a <picture> that has just taken another
 // source, because the window was resized, gives up the one that it was decoding.
 const brokenPictures = `Promise.all([...document.images].map(e =>
-  e.decode().catch(() => new Promise(done => setTimeout(done, 200)).then(() => e.decode())).then(() => "", () => e.src)))
+  e.decode().catch(() => new Promise(done => setTimeout(done, 200)).then(() => e.decode()))
+    .then(() => "", () => e.src)))
   .then(list => list.filter(Boolean))`
 
 // inTheme is an expression that is evaluated in light or dark colours.
@@ -151,7 +156,8 @@ func TestSiteSearch(t *testing.T) {
 			Address string
 			There   bool
 		}
-		b.evaluate(`({Address: location.href, There: !location.hash || !!document.getElementById(decodeURIComponent(location.hash.slice(1)))})`, &at)
+		b.evaluate(`({Address: location.href,
+			There: !location.hash || !!document.getElementById(decodeURIComponent(location.hash.slice(1)))})`, &at)
 		if !strings.HasSuffix(at.Address, search.page) || !at.There {
 			t.Errorf("%q leads to %+v", search.typed, at)
 		}
@@ -168,7 +174,8 @@ func TestSiteThemes(t *testing.T) {
 	b := openSite(t)
 	state := func() (now struct{ Ground, Picture string }) {
 		b.waitFor(`document.querySelector("picture img").currentSrc`)
-		b.evaluate(`({Ground: getComputedStyle(document.body).backgroundColor, Picture: document.querySelector("picture img").currentSrc.split("-").pop()})`, &now)
+		b.evaluate(`({Ground: getComputedStyle(document.body).backgroundColor,
+			Picture: document.querySelector("picture img").currentSrc.split("-").pop()})`, &now)
 		return now
 	}
 	page := filepath.Join(*site, "docs", "dashboard.html")
@@ -193,7 +200,8 @@ func TestSiteSorts(t *testing.T) {
 	b := openSite(t)
 	b.open(filepath.Join(*site, "docs", "paper-tables.html"), deskWidth, false)
 	const click = `(() => {
-  const table = document.querySelector("table.sortable"), at = [...table.tHead.rows[0].cells].findIndex(e => e.textContent === "RMSE");
+  const table = document.querySelector("table.sortable");
+  const at = [...table.tHead.rows[0].cells].findIndex(e => e.textContent === "RMSE");
   table.tHead.rows[0].cells[at].querySelector("button").click();
   return [...table.tBodies[0].rows].map(row => parseFloat(row.cells[at].textContent));
 })()`

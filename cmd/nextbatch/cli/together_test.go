@@ -100,8 +100,8 @@ func TestLeaks(t *testing.T) {
 func TestCampaignMeasuredTogether(t *testing.T) {
 	t.Parallel()
 	path, store := reactions(t), filepath.Join(t.TempDir(), "c.db")
-	want := `column "conversion" is not used: it has values in 48 of 48 labelled rows and in 0 of 3,648 others, so it is measured ` +
-		"together with the label; campaign settings --keep conversion makes it an input"
+	want := `column "conversion" is not used: it has values in 48 of 48 labelled rows and in 0 of 3,648 others, so ` +
+		"it is measured together with the label; campaign settings --keep conversion makes it an input"
 	for _, args := range [][]string{
 		{"new", store, path, "--target", "yield", "--id", "id", "--learner", "gp"},
 		{"ask", store, "-n", "4"},

@@ -22,7 +22,8 @@ func newToken() *cobra.Command {
 		Example: "  nextbatch token add ada --role labeller --campaign solubility",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: `A token identifies who makes a request to 'nextbatch serve' and what they may do. A viewer reads; a labeller also
+		Long: `A token identifies who makes a request to 'nextbatch serve' and what they may do. A viewer reads; a ` +
+			`labeller also
 asks, tells, reports failures and returns rows; an owner may do everything. Changes take effect with the next
 request, without a restart.`,
 	}

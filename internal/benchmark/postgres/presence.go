@@ -20,7 +20,8 @@ const lockSpace = "(hashtextextended(current_schema() || ' benchmark processes',
 
 // alive selects the processes that are alive.
 const alive = `(SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
-	AND classid::bigint = ` + lockSpace + ` AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+	AND classid::bigint = ` + lockSpace + ` AND database = (SELECT oid FROM pg_database WHERE datname =
+	current_database()))`
 
 // Join implements benchmark.Store.
 func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave func() error, err error) {
@@ -32,7 +33,8 @@ func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave fu
 			return err
 		}
 		return tx.QueryRow(ctx, `INSERT INTO benchmark_processes (host, pid, version, revision, platform, cpu, simd)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`, s.host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU, p.SIMD).Scan(&s.process)
+			VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`, s.host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU,
+			p.SIMD).Scan(&s.process)
 	})
 	if err != nil {
 		return nil, err

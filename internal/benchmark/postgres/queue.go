@@ -110,7 +110,8 @@ func (q *queue) take() (*benchmark.Claim, error) {
 	r := &c.Run
 	err := q.once(func(ctx context.Context, tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `UPDATE benchmark_runs SET owner = $1::integer, failure = NULL WHERE id = (
-				SELECT id FROM benchmark_runs WHERE queued AND owner IS NULL AND id <> ALL ($2) AND dataset <> ALL ($3) AND $1::integer IN `+alive+`
+				SELECT id FROM benchmark_runs WHERE queued AND owner IS NULL AND id <> ALL ($2) AND dataset <> ALL ($3) AND
+				$1::integer IN `+alive+`
 				ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
 			RETURNING id, dataset, activation, spec, compat, batch, rounds, split`, q.process, busy, lacking).
 			Scan(&c.Key, &r.DataSet, &r.Activation, &r.Spec, &r.Compat, &r.BatchSize, &r.Rounds, &r.Split)
@@ -284,7 +285,8 @@ func (q *queue) free(runs []int64, owners []int32) error {
 	}
 	return q.once(func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE benchmark_runs SET owner = NULL WHERE id IN (
-			SELECT id FROM benchmark_runs WHERE (id, owner) IN (SELECT * FROM unnest($1::bigint[], $2::integer[])) FOR UPDATE SKIP LOCKED)`, runs, owners)
+			SELECT id FROM benchmark_runs WHERE (id, owner) IN (SELECT * FROM unnest($1::bigint[], $2::integer[])) 
+			FOR UPDATE SKIP LOCKED)`, runs, owners)
 		return err
 	})
 }

@@ -50,8 +50,8 @@ func (s *Store) state(ctx context.Context, tx pgx.Tx, c *benchmark.Claim,
 
 func (s *Store) insert(ctx context.Context, tx pgx.Tx, c *benchmark.Claim, r benchmark.Record) error {
 	targets, errors := flatten(r.Targets)
-	_, err := tx.Exec(ctx, `INSERT INTO benchmark_rounds (run, round, labels, mae, rmse, maxe, q95, q99, targets, target_errors,
-			training, features, selection, testing, elapsed,
+	_, err := tx.Exec(ctx, `INSERT INTO benchmark_rounds (run, round, labels, mae, rmse, maxe, q95, q99, targets,
+			target_errors, training, features, selection, testing, elapsed,
 			effective_dimension, fallbacks, picked, warnings, threads, process)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 		c.Key, r.Round.Round, r.Labels, r.Test.MAE, r.Test.RMSE, r.Test.MaxE, r.Test.Q95, r.Test.Q99, targets, errors,
@@ -102,7 +102,8 @@ func (s *Store) records(ctx context.Context, where string, args ...any) ([]bench
 			round, labels, mae, rmse, maxe, q95, q99, targets, target_errors, training, features, selection, testing, elapsed,
 			effective_dimension, fallbacks, picked, warnings, threads, finished,
 			version, revision, platform, cpu, simd
-		FROM benchmark_rounds JOIN benchmark_runs r ON run = r.id JOIN benchmark_processes p ON process = p.id `+where, args...)
+		FROM benchmark_rounds JOIN benchmark_runs r ON run = r.id JOIN benchmark_processes p ON process = p.id `+where,
+		args...)
 	if err != nil {
 		return nil, err
 	}

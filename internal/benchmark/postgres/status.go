@@ -44,7 +44,8 @@ func scanStatus(row pgx.CollectableRow) (s benchmark.RunStatus, err error) {
 
 // Latest implements benchmark.Reader.
 func (s *Store) Latest(ctx context.Context, n int) ([]benchmark.Timing, error) {
-	list, err := collect(ctx, s, scanTiming, `SELECT dataset, activation, spec, compat, batch, rounds, split, round, training, elapsed
+	list, err := collect(ctx, s, scanTiming, `SELECT dataset, activation, spec, compat, batch, rounds, split, round,
+			training, elapsed
 		FROM benchmark_rounds JOIN benchmark_runs ON run = id ORDER BY finished DESC, run DESC, round DESC LIMIT $1`, n)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func (s *Store) Workers(ctx context.Context) ([]benchmark.Worker, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (w benchmark.Worker, err error) {
 		err = row.Scan(&w.Host, &w.PID, &w.Version, &w.Revision, &w.Platform, &w.CPU, &w.SIMD, &w.Started, &w.Runs)
 		return w, err
-	}, `SELECT host, pid, version, revision, platform, cpu, simd, started, (SELECT count(*) FROM benchmark_runs WHERE owner = p.id)
+	}, `SELECT host, pid, version, revision, platform, cpu, simd, started, (SELECT count(*) FROM benchmark_runs WHERE
+			owner = p.id)
 		FROM benchmark_processes p WHERE id IN `+alive+` ORDER BY id`)
 }
 

@@ -28,7 +28,8 @@ func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave fu
 			return err
 		}
 		row, err := tx.Exec(`INSERT INTO processes (host, pid, version, revision, platform, cpu, simd, started, seen)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU, p.SIMD, sqlitefile.Now(), sqlitefile.Now())
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU, p.SIMD,
+			sqlitefile.Now(), sqlitefile.Now())
 		if err != nil {
 			return err
 		}

@@ -246,17 +246,21 @@ func TestHostileFiles(t *testing.T) {
 		"UPDATE runs SET dataset = hex(zeroblob(1<<19))": "1048576 bytes",
 		"UPDATE runs SET id = 77":                        "belongs to no run",
 		"UPDATE settings SET value = '[]'":               "settings cannot be read",
-		"CREATE VIEW endless AS WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c": "endless",
-		"CREATE TRIGGER again AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END":                              "again",
-		"UPDATE rounds SET picked = zeroblob(80 << 20)":                                                          "a value has more than 64 MiB",
-		"UPDATE settings SET value = hex(zeroblob(40 << 20))":                                                    "a value has more than 64 MiB",
-		"UPDATE runs SET error = hex(zeroblob(40 << 20))":                                                        "a value has more than 64 MiB",
-		"UPDATE rounds SET warnings = '[' || replace(hex(zeroblob(1<<19)), '0', '\"\",') || '\"\"]'":             "the warnings of a round have 3145732 bytes",
+		"CREATE VIEW endless AS WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) " +
+			"SELECT x FROM c": "endless",
+		"CREATE TRIGGER again AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END": "again",
+		"UPDATE rounds SET picked = zeroblob(80 << 20)":                             "a value has more than 64 MiB",
+		"UPDATE settings SET value = hex(zeroblob(40 << 20))":                       "a value has more than 64 MiB",
+		"UPDATE runs SET error = hex(zeroblob(40 << 20))":                           "a value has more than 64 MiB",
+		"UPDATE rounds SET warnings = " +
+			`'[' || replace(hex(zeroblob(1<<19)), '0', '"",') || '""]'`: "the warnings of a round have 3145732 bytes",
 		"DROP TABLE sets":    "a table is missing",
 		"DROP TABLE targets": "a table is missing",
-		"INSERT INTO targets (run, round, target, name) VALUES (1, 0, 1, 'y')":                                                                                   "target 1 of a round follows target -1",
-		"INSERT INTO targets (run, round, target, name) VALUES (1, 0, 0, hex(zeroblob(1<<19)))":                                                                  "1048576 bytes",
-		"WITH RECURSIVE c(x) AS (VALUES (0) UNION ALL SELECT x+1 FROM c WHERE x < 4096) INSERT INTO targets (run, round, target, name) SELECT 1, 0, x, x FROM c": "4097 targets",
+		"INSERT INTO targets (run, round, target, name) VALUES (1, 0, 1, 'y')": "target 1 of a round follows target -1",
+		"INSERT INTO targets (run, round, target, name) VALUES (1, 0, 0, " +
+			"hex(zeroblob(1<<19)))": "1048576 bytes",
+		"WITH RECURSIVE c(x) AS (VALUES (0) UNION ALL SELECT x+1 FROM c WHERE x < 4096) INSERT INTO targets (run, round, " +
+			"target, name) SELECT 1, 0, x, x FROM c": "4097 targets",
 	} {
 		path := newPath(t)
 		if err := os.WriteFile(path, raw, 0o666); err != nil {

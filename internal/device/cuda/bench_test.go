@@ -137,7 +137,8 @@ func trainingData(rows, valid int) (d network.Data) {
 				v[j] = float32(r.NormFloat64())
 			}
 			y.Set(i, 0,
-				float32(math.Sin(float64(v[0]*v[1]))+0.5*float64(v[2]*v[2])+0.4*float64(v[3])+0.2*float64(v[4])+0.05*r.NormFloat64()))
+				float32(math.Sin(float64(v[0]*v[1]))+0.5*float64(v[2]*v[2])+0.4*float64(v[3])+0.2*float64(v[4])+0.05*
+					r.NormFloat64()))
 		}
 		return x, y
 	}

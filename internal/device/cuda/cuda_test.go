@@ -172,7 +172,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	ctx := device.With(t.Context(), card)
 	p := selection.Problem[float32]{Pool: matrix.New[float32](100_000, 64), Batch: 2}
 	_, err := selection.Select(ctx, selection.MaxDist{}, p)
-	if m := (*cuda.MemoryError)(nil); !errors.As(err, &m) || !strings.Contains(options.Error(options.Flag, err), "--max-memory") {
+	if m := (*cuda.MemoryError)(nil); !errors.As(err, &m) ||
+		!strings.Contains(options.Error(options.Flag, err), "--max-memory") {
 		t.Errorf("the error is %v", err)
 	}
 	p.Pool = p.Pool.Slice(0, 100)
@@ -186,8 +187,9 @@ func TestDriverIsRegistered(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	if n, err := cuda.Count(); err != nil || n == 0 {
-		if _, err := device.Open("cuda:0", 0); err == nil || !strings.Contains(options.Error(options.Flag, err), "--device cpu") &&
-			!strings.Contains(err.Error(), "the driver shows 0") {
+		if _, err := device.Open("cuda:0", 0); err == nil ||
+			!strings.Contains(options.Error(options.Flag, err), "--device cpu") &&
+				!strings.Contains(err.Error(), "the driver shows 0") {
 			t.Errorf("without a card, the error is %v", err)
 		}
 		if d, failed := device.Open("auto", 0); d != nil || (failed != nil) != (err != nil &&

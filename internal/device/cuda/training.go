@@ -183,7 +183,8 @@ func (s *trainingShape) bytes() (shared, each int64) {
 	}
 	data := 4 * int64(s.rows+s.validRows) * int64(padded(s.sizes[0])+padded(s.sizes[s.layers()]))
 	shared = 16 * int64(s.epochs) * int64(s.batches)
-	each = 4*(4*int64(s.parameters())+int64(s.batch)*int64(perUnit*hidden+padded(s.sizes[s.layers()]))+2*int64(s.chunk)*int64(widest)+int64(s.used()+s.batches)) +
+	each = 4*(4*int64(s.parameters())+int64(s.batch)*int64(perUnit*hidden+padded(s.sizes[s.layers()]))+2*int64(s.chunk)*
+		int64(widest)+int64(s.used()+s.batches)) +
 		8*int64(s.batches*s.blocks+s.validBlocks+2)
 	if s.ownData {
 		return shared, each + data

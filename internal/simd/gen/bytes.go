@@ -10,7 +10,8 @@ import (
 func byteRows(c *build.Context, s isa, masks operand.Mem) {
 	v := vectors{emitter{c, s, float{"int32", 4, ""}}, masks, nil}
 	one := &byteBlock{rowBlock: rowBlock{vectors: v}, queries: []string{"q"}}
-	one.generate("dotBytes", "(dst []int32, q []int16, rows []int8)", "writes the products of q with the rows to dst.", "dst")
+	one.generate("dotBytes", "(dst []int32, q []int16, rows []int8)", "writes the products of q with the rows to dst.",
+		"dst")
 	two := &byteBlock{rowBlock: rowBlock{vectors: v}, queries: []string{"q", "p"}}
 	two.generate("dotBytesPair", "(dstQ, dstP []int32, q, p []int16, rows []int8)",
 		"writes the products of q and of p with the rows to dstQ and dstP.", "dstQ", "dstP")

@@ -152,7 +152,8 @@ func (t *tile) prefetchRow() {
 // write would have to wait.
 func (t *tile) prefetchToWrite(disp int) {
 	for _, code := range []uint8{0x0F, 0x0D, 0x48, uint8(disp)} {
-		t.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(code)}, Inputs: []operand.Op{t.cAhead}})
+		t.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(code)},
+			Inputs: []operand.Op{t.cAhead}})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/pass"
@@ -47,6 +48,19 @@ func main() {
 	}
 }
 
+// fold breaks signatures that are wider than a page.
+func fold(text []byte) []byte {
+	const page = 120
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		if len(line) > page && strings.HasPrefix(line, "func ") {
+			at := strings.LastIndex(line[:page], ", ") + 1
+			lines[i] = line[:at] + "\n\t" + line[at+1:]
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
 func write(base, source string, fill func(*build.Context)) error {
 	c := build.NewContext()
 	c.ConstraintExpr("amd64,!noasm")
@@ -64,7 +78,7 @@ func write(base, source string, fill func(*build.Context)) error {
 		if err != nil {
 			return err
 		}
-		text = append(bytes.TrimRight(text, "\n"), '\n')
+		text = append(bytes.TrimRight(fold(text), "\n"), '\n')
 		text = fmt.Appendf(text, "\n// sources %s\n// content %s\n", source, sum(text))
 		if err := os.WriteFile(base+ext, text, 0o644); err != nil {
 			return err

@@ -71,8 +71,8 @@ func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc re
 	})
 }
 
-// listedGroups emits the loop over groups of rows that are adjacent in the list, and ends the function. The last rows, if they are fewer than a group, are
-// those of groups with quarters of one row.
+// listedGroups emits the loop over groups of rows that are adjacent in the list, and ends the function. The last rows,
+// if they are fewer than a group, are those of groups with quarters of one row.
 func (b *rowBlock) listedGroups() {
 	n, next := b.Load(b.Param("dst").Len(), b.GP64()).(reg.GPVirtual), b.GP64()
 	b.XORQ(b.step, b.step)

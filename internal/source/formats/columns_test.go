@@ -176,8 +176,10 @@ func TestMessagesAboutColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`column "x" is numbers but for 1 cell, which is taken as missing: "lost" (row 1 from 0); correct such cells, or make them empty if they are missing; categorical=x makes it a column of categories`,
-		`column "x": 1 value is beyond a limit: "<0.5" (row 5 from 0); each is taken as the limit itself, and column "x censored" marks them; censored=drop makes them missing`,
+		`column "x" is numbers but for 1 cell, which is taken as missing: "lost" (row 1 from 0); correct such cells, or ` +
+			`make them empty if they are missing; categorical=x makes it a column of categories`,
+		`column "x": 1 value is beyond a limit: "<0.5" (row 5 from 0); each is taken as the limit itself, and column "x ` +
+			`censored" marks them; censored=drop makes them missing`,
 	}
 	if o := got.Origin(); !slices.Equal(o.Warnings, want) {
 		t.Errorf("%q", o.Warnings)
@@ -189,8 +191,10 @@ func TestMessagesAboutColumns(t *testing.T) {
 		t.Errorf("%+v, %v", got.Origin(), err)
 	}
 	for want, y := range map[string]sheets.Column{
-		`row 2 (from 0), column 2 (y): the value is not a number: "bad" (id c); correct it, or leave it empty if it is missing`:                                                         cellsOf("y", "1", "2", "bad", "4", "5", "6"),
-		`row 2 (from 0), column 2 (y): the value is not a number: "bad" (rows 2, 4 from 0, ids c, e), "no" (row 3 from 0, id d); correct them, or leave them empty if they are missing`: cellsOf("y", "1", "2", "bad", "no", "bad", "6"),
+		`row 2 (from 0), column 2 (y): the value is not a number: "bad" (id c); correct it, or leave it empty ` +
+			`if it is missing`: cellsOf("y", "1", "2", "bad", "4", "5", "6"),
+		`row 2 (from 0), column 2 (y): the value is not a number: "bad" (rows 2, 4 from 0, ids c, e), "no" (row 3 from 0, ` +
+			`id d); correct them, or leave them empty if they are missing`: cellsOf("y", "1", "2", "bad", "no", "bad", "6"),
 	} {
 		_, err := sheets.ReadColumns(t.Context(), []sheets.Column{ids, y}, opts)
 		if !errors.Is(err, sheets.ErrNumber) || err.Error() != want {

@@ -211,9 +211,11 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"an impossible decimal mark", "a\n", sheets.Options{Decimal: ';'}, sheets.ErrFormat,
 			`the format is unknown: ';' cannot be the decimal mark; use a point or a comma`},
 		{"the same mark twice", "a\n", sheets.Options{Decimal: ',', Thousands: ','}, sheets.ErrFormat,
-			`the format is unknown: ',' cannot be the decimal mark and separate thousands, too; declare one of them differently`},
+			`the format is unknown: ',' cannot be the decimal mark and separate thousands, too; declare one of ` +
+				`them differently`},
 		{"an impossible separator of thousands", "a\n", sheets.Options{Thousands: '1'}, sheets.ErrFormat,
-			`the format is unknown: '1' cannot separate thousands; use a comma, a point, a blank, an apostrophe or an underscore`},
+			`the format is unknown: '1' cannot separate thousands; use a comma, a point, a blank, an apostrophe ` +
+				`or an underscore`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ReadCSV(t.Context(), strings.NewReader(test.text), test.opts)

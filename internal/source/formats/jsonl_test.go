@@ -60,7 +60,8 @@ func TestReadJSONLinesRefuses(t *testing.T) {
 		{"empty", "\n\n", sheets.ErrEmpty, "the file has no rows; check that it is the right file"},
 		{"no columns", "{}\n{}", sheets.ErrEmpty, "the file has no rows; check that it is the right file"},
 		{"nested", `{"a":1}` + "\n" + `{"a":2,"b":[1, 2]}`, sheets.ErrNested,
-			`line 2, column 2 (b): the value is an object or a list: "[1, 2]"; write its parts as columns of their own, as pandas.json_normalize does, or --ignore b`},
+			`line 2, column 2 (b): the value is an object or a list: "[1, 2]"; write its parts as columns of their own, as ` +
+				`pandas.json_normalize does, or --ignore b`},
 		{"a list", `[{"a":1}]`, sheets.ErrJSON, `line 1: the line is not a JSON object: it starts a list; ` + hints[".json"]},
 		{"over several lines", "{\n\"a\": 1\n}", sheets.ErrJSON,
 			"line 1: the line is not a JSON object: it ends too early; write each row as an object on one line"},

@@ -17,7 +17,8 @@ var hints = map[string]string{
 	".xls":  "open it in Excel or LibreOffice, and save it as .xlsx or .csv",
 	".xlsb": "open it in Excel, and save it as .xlsx or .csv",
 	".ods":  "open it in LibreOffice, and save it as .xlsx or .csv", ".numbers": "export it from Numbers as .xlsx or .csv",
-	".json":    `write one object per line and name the file .jsonl; in pandas, df.to_json("t.jsonl", orient="records", lines=True)`,
+	".json": `write one object per line and name the file .jsonl; in pandas, df.to_json("t.jsonl", ` +
+		`orient="records", lines=True)`,
 	".feather": pandasHint("read_feather"), ".arrow": pandasHint("read_feather"), ".orc": pandasHint("read_orc"),
 	".pkl": pandasHint("read_pickle"), ".pickle": pandasHint("read_pickle"),
 	".h5": pandasHint("read_hdf"), ".hdf": pandasHint("read_hdf"), ".hdf5": pandasHint("read_hdf"),

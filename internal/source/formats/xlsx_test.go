@@ -18,13 +18,16 @@ import (
 )
 
 const (
-	rootRelations = `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`
-	bookRelations = `<Relationships><Relationship Id="a" Type="x/worksheet" Target="sheet.xml"/><Relationship Id="s" Type="x/sharedStrings" Target="/xl/strings.xml"/>` +
+	rootRelations = `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/>` +
+		`</Relationships>`
+	bookRelations = `<Relationships><Relationship Id="a" Type="x/worksheet" Target="sheet.xml"/><Relationship Id="s" ` +
+		`Type="x/sharedStrings" Target="/xl/strings.xml"/>` +
 		`<Relationship Id="f" Type="x/styles" Target="styles.xml"/></Relationships>`
 	book       = `<workbook xmlns:r="x"><sheets><sheet name="S" r:id="a"/></sheets></workbook>`
 	sharedOnes = `<sst><si><t>a</t></si><si><r><t>b</t></r><r><t>c</t></r><rPh><t>aloud</t></rPh></si></sst>`
 	styles     = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[Red]&quot;day&quot; d.m.yy"/></numFmts>` +
-		`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="20"/><xf numFmtId="170"/><xf numFmtId="46"/></cellXfs></styleSheet>`
+		`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/>` +
+		`<xf numFmtId="20"/><xf numFmtId="170"/><xf numFmtId="46"/></cellXfs></styleSheet>`
 )
 
 // xlsxFile is a workbook with one sheet.
@@ -79,17 +82,21 @@ func TestReadXLSX(t *testing.T) {
 	}{
 		{"shared and other strings",
 			`<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row><c><v>1</v></c><c t="str"><f>A1</f><v>x</v></c></row>` +
-				`<row><c t="b"><v>0</v></c><c t="inlineStr"><is><r><t>y</t></r><r><t xml:space="preserve"> z</t></r></is></c></row>`,
+				`<row><c t="b"><v>0</v></c><c t="inlineStr"><is><r><t>y</t></r><r><t xml:space="preserve"> z</t></r>` +
+				`</is></c></row>`,
 			"a numeric [1] [0]\nbc categorical [x] [y z]\n"},
 		{"gaps",
-			`<row r="3"><c r="B3" t="s"><v>0</v></c><c r="C3" t="s"><v>1</v></c></row><row r="5"><c r="C5"><v>2</v></c></row><row r="6"><c r="B6"/></row><row r="7"><c r="B7"><v>3</v></c><c r="Z7" s="1"/></row>`,
+			`<row r="3"><c r="B3" t="s"><v>0</v></c><c r="C3" t="s"><v>1</v></c></row><row r="5"><c r="C5"><v>2</v></c></row>` +
+				`<row r="6"><c r="B6"/></row><row r="7"><c r="B7"><v>3</v></c><c r="Z7" s="1"/></row>`,
 			"a numeric [] [3]\nbc numeric [2] []\n"},
 		{"errors",
 			`<row><c t="s"><v>0</v></c></row><row><c t="e"><v>#N/A</v></c></row><row><c t="e"><v>#DIV/0!</v></c></row>`,
 			"a categorical [] [#DIV/0!]\n"},
 		{"dates",
-			`<row><c t="s"><v>0</v></c></row><row><c s="1"><v>45350</v></c></row><row><c s="1"><v>1</v></c></row><row><c s="1"><v>61</v></c></row><row><c s="2"><v>45350.5000001</v></c></row>` +
-				`<row><c s="3"><v>0.75</v></c></row><row><c s="4"><v>45351.3</v></c></row><row><c t="d"><v>2024-03-01</v></c></row><row><c s="99"><v>7</v></c></row>`,
+			`<row><c t="s"><v>0</v></c></row><row><c s="1"><v>45350</v></c></row><row><c s="1"><v>1</v></c></row><row><c ` +
+				`s="1"><v>61</v></c></row><row><c s="2"><v>45350.5000001</v></c></row>` +
+				`<row><c s="3"><v>0.75</v></c></row><row><c s="4"><v>45351.3</v></c></row><row><c t="d"><v>2024-03-01</v></c>` +
+				`</row><row><c s="99"><v>7</v></c></row>`,
 			"a categorical [2024-02-28] [1900-01-01] [1900-03-01] [2024-02-28T12:00:00.009] [18:00:00] [2024-02-29] " +
 				"[2024-03-01] [7]\n"},
 		{"a time span is a number", `<row><c t="s"><v>0</v></c></row><row><c s="5"><v>1.5</v></c></row>`,
@@ -113,9 +120,11 @@ func TestReadXLSXRefuses(t *testing.T) {
 		{"empty", ``, sheets.ErrEmpty, "the file has no rows: the sheet is empty; check that it is the right sheet"},
 		{"a title", `<row><c t="s"><v>0</v></c></row><row/><row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>`,
 			sheets.ErrRagged,
-			`line 3, column 2: the number of fields differs from that of the first row: "bc" is outside of the table; let the first row with values hold the names of all columns, and remove what stands above or beside the table`},
+			`line 3, column 2: the number of fields differs from that of the first row: "bc" is outside of the table; let the ` +
+				`first row with values hold the names of all columns, and remove what stands above or beside the table`},
 		{"an absent string", `<row><c t="s"><v>0</v></c></row><row><c t="s"><v>2</v></c></row>`, sheets.ErrRead,
-			`line 2, column 1: the file cannot be read completely: there is no shared string "2"; check that the file is complete`},
+			`line 2, column 1: the file cannot be read completely: there is no shared string "2"; check that the ` +
+				`file is complete`},
 		{"two columns of one name", `<row><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row>`, sheets.ErrHeader,
 			`line 1, column 2 (a): the header cannot be used: column 1 has the same name; rename one`},
 		{"rows out of order", `<row r="2"/><row r="1"/>`, sheets.ErrRead,
@@ -123,7 +132,8 @@ func TestReadXLSXRefuses(t *testing.T) {
 		{"cells out of order", `<row><c r="B1"/><c r="A1"/></row>`, sheets.ErrRead,
 			`the file cannot be read completely: line 1 has a cell "A1" in the wrong place; check that the file is complete`},
 		{"a column too far", `<row><c r="ZZZZZZZZZZZZ1"/></row>`, sheets.ErrRead,
-			`the file cannot be read completely: line 1 has a cell "ZZZZZZZZZZZZ1" in the wrong place; check that the file is complete`},
+			`the file cannot be read completely: line 1 has a cell "ZZZZZZZZZZZZ1" in the wrong place; check that the ` +
+				`file is complete`},
 		{"cut off", `<row><c t="s"><v>0</v>`, sheets.ErrRead, ""},
 		{"deep", strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100), sheets.ErrRead, ""},
 	} {
@@ -379,7 +389,8 @@ func TestStringsOfOtherSheets(t *testing.T) {
 		fmt.Fprintf(&shared, "<si><t>s%d%s</t></si>", i, long[:min(len(long), i)])
 	}
 	shared.WriteString("</sst>")
-	sheet := `<worksheet><sheetData><row><c t="s"><v>0</v></c></row><row><c t="s"><v> 2 </v></c></row><row><c t="s"><v>19999</v></c></row></sheetData></worksheet>`
+	sheet := `<worksheet><sheetData><row><c t="s"><v>0</v></c></row><row><c t="s"><v> 2 </v></c></row><row><c t="s">` +
+		`<v>19999</v></c></row></sheetData></worksheet>`
 	file := filepath.Join(t.TempDir(), "shared.xlsx")
 	if err := os.WriteFile(file, xlsxSharing(t, shared.String(), sheet), 0o600); err != nil {
 		t.Fatal(err)

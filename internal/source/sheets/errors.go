@@ -43,7 +43,7 @@ var (
 type Error struct {
 	File   string         // empty if the reader was given no name
 	Line   int            // from 1; 0 if no single line is at fault
-	Row    int            // of the data, from 1, in files without lines; 0 if no single row is at fault. Messages count from 0
+	Row    int            // of the data, from 1, in files without lines; 0 if no single row is at fault
 	Column int            // from 1; 0 if no single column is at fault
 	Name   string         // of the column, where it has one
 	Kind   error          // one of the errors above

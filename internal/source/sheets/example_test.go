@@ -2,6 +2,7 @@ package sheets_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/source/sheets"
@@ -13,6 +14,8 @@ func ExampleCheckIDs() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(sheets.CheckIDs(table, "id"))
-	// Output: row 2 (from 0), column 1 (id): the id does not identify one row: "a" is also the id of row 0; give each row a unique id, or name another column
+	fmt.Println(strings.ReplaceAll(sheets.CheckIDs(table, "id").Error(), "; ", "\n"))
+	// Output:
+	// row 2 (from 0), column 1 (id): the id does not identify one row: "a" is also the id of row 0
+	// give each row a unique id, or name another column
 }
