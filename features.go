@@ -22,10 +22,9 @@ type Numbers struct {
 	Warnings []string // about how they were computed
 }
 
-// Features returns the features of the rows under the spec's kernel; its method
-// does not matter. The rows must be scaled as those of the problem. A kernel without
-// features, or with too many, is an error. The context is checked once per block of
-// rows.
+// Features returns the features of the rows under the spec's kernel; its method does not matter. The rows must be
+// scaled as those of the problem. A kernel without features, or with too many, is an error. The context is checked once
+// per block of rows.
 func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T]) (Numbers, error) {
 	if rows, single := any(rows).(matrix.Dense[float32]); single {
 		return features32(ctx, spec, p, rows)
@@ -84,8 +83,7 @@ func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem
 	})
 }
 
-// forFeatures returns a spec with the same kernel whose method keeps features
-// where there is a choice.
+// forFeatures returns a spec with the same kernel whose method keeps features where there is a choice.
 func forFeatures(s spec.Spec) spec.Spec {
 	s.Method, s.Mode = "lcmd", spec.P
 	if needs.DoubleKernel(s) {
@@ -113,9 +111,8 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem,
 	return c, k32, k64, nil
 }
 
-// Gram returns the values of the spec's kernel for the rows of a and b. The method
-// matters only because the kernel is in float64 if the method uses σ². The context is checked
-// once per block of rows.
+// Gram returns the values of the spec's kernel for the rows of a and b. The method matters only because the kernel is
+// in float64 if the method uses σ². The context is checked once per block of rows.
 func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
 	if a, single := any(a).(matrix.Dense[float32]); single {
 		return gram32(ctx, spec, p, a, any(b).(matrix.Dense[float32]))

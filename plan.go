@@ -20,9 +20,8 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// Plan is a checked request whose rows have been turned into numbers. Forecast
-// estimates its time; Train and Select carry it out. Only one goroutine at a time may
-// use a plan.
+// Plan is a checked request whose rows have been turned into numbers. Forecast estimates its time; Train and Select
+// carry it out. Only one goroutine at a time may use a plan.
 type Plan struct {
 	Spec     string `json:"spec"`
 	Labelled int    `json:"labelled"` // rows
@@ -74,9 +73,8 @@ type Seconds struct {
 	Total  fitted.Float `json:"total"`
 }
 
-// Plan checks the request and turns its rows into numbers. An error is a *RequestError,
-// a *DataError, a *spec.Error, or that of Admit or of the context. With Folder, the caller closes
-// the plan.
+// Plan checks the request and turns its rows into numbers. An error is a *RequestError, a *DataError, a *spec.Error, or
+// that of Admit or of the context. With Folder, the caller closes the plan.
 func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 	starts := r.Spec.Method == "" && r.starts()
 	r = r.WithDefaults()
@@ -257,8 +255,7 @@ func (r *Request) mayUseFile() bool {
 	return rowfile.Supported && r.Folder != "" && r.Ranks == nil && !r.OwnFeatures && r.Spec.UsesKernel()
 }
 
-// reserve records how large the rows in files will be, and makes sure that there is space
-// for the temporary ones.
+// reserve records how large the rows in files will be, and makes sure that there is space for the temporary ones.
 func (p *Plan) reserve(z forecast.Sizes) error {
 	r := &p.request
 	if !r.Streams {
@@ -333,8 +330,7 @@ func (p *Plan) Doubtful() []fitted.DoubtfulLabel {
 	return fitted.DoubtfulLabels(p.Rows, nil, p.request.trainName)
 }
 
-// Problem returns the problem that Select solves, for Features, Gram and Plane. It is
-// complete after Train.
+// Problem returns the problem that Select solves, for Features, Gram and Plane. It is complete after Train.
 func (p *Plan) Problem() Problem {
 	problem := p.problem
 	problem.Progress = p.request.Progress

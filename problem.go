@@ -19,23 +19,18 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Problem is what Select picks from. Its matrices belong to the caller: Select only
-// reads them and keeps none.
+// Problem is what Select picks from. Its matrices belong to the caller: Select only reads them and keeps none.
 type Problem struct {
-	// Models were trained on Train: one, or as many as ens(n) of the spec needs.
-	// Kernels of the rows themselves need none; nngp and ntk take depth and constants
-	// from the first.
+	// Models were trained on Train: one, or as many as ens(n) of the spec needs. Kernels of the rows themselves need none;
+	// nngp and ntk take depth and constants from the first.
 	Models []Model
 
-	// Train and Pool hold the labelled rows and the candidates, scaled as the
-	// models saw them (see network.Model.Inputs); with the kernel "features", the
-	// user's own features.
+	// Train and Pool hold the labelled rows and the candidates, scaled as the models saw them (see network.Model.Inputs);
+	// with the kernel "features", the user's own features.
 	Train, Pool matrix.Dense[float32]
-	// Exact holds the rows of Train, Pool and Aims.Rows in float64, if they are the
-	// user's own features and the caller has all their digits; the shapes are the same.
-	// Specs that compute in float64 use these rows. If
-	// Exact is empty, they use Train, Pool and Aims.Rows. With Folder, Exact.Pool may be
-	// empty alone, where float32 holds all digits of the pool.
+	// Exact holds the rows of Train, Pool and Aims.Rows in float64, if they are the user's own features and the caller has
+	// all their digits; the shapes are the same. Specs that compute in float64 use these rows. If Exact is empty, they use
+	// Train, Pool and Aims.Rows. With Folder, Exact.Pool may be empty alone, where float32 holds all digits of the pool.
 	Exact Sets[float64]
 	// Labels are those of Train, a column for each target, standardised; NaN where one is
 	// missing. Only rbf, matern and acs-rf-hyper use them.
@@ -48,9 +43,8 @@ type Problem struct {
 	// its processes, one for each target, where there are any, and then uses no labels.
 	Learnt Learnt
 
-	// Pending are pool rows that are out being labelled. They are not picked and take no
-	// place in the batch, but they count as selected (see package selection), and
-	// transformations that need no labels treat them as labelled rows.
+	// Pending are pool rows that are out being labelled. They are not picked and take no place in the batch, but they
+	// count as selected (see package selection), and transformations that need no labels treat them as labelled rows.
 	Pending []int
 
 	Batch int    // rows to pick
@@ -58,10 +52,9 @@ type Problem struct {
 	// KernelSeed, unless nil, is the seed of sketches and other random features instead.
 	KernelSeed *uint64
 
-	// Kept, unless nil, keeps features of rows from one call of Select to the next, where
-	// Networks, kernel and seed are the same. Networks is a name for the models: models of
-	// the same name give the same bits. The batch is the same. A device keeps nothing, and
-	// neither do ranks or files.
+	// Kept, unless nil, keeps features of rows from one call of Select to the next, where Networks, kernel and seed are
+	// the same. Networks is a name for the models: models of the same name give the same bits. The batch is the same. A
+	// device keeps nothing, and neither do ranks or files.
 	Kept     *kept.Features
 	Networks string
 
@@ -70,29 +63,25 @@ type Problem struct {
 	Aims        selection.Aims[float32]
 	Constraints selection.Constraints
 
-	// Ranks, unless nil, are the processes that share the work. All of them call Select
-	// with the same problem and get the same batch; each computes the kernel of its own
-	// share of the pool (place.Share). Pool is the whole pool on every rank or, if
-	// Shared is its number of rows, the share of this one.
+	// Ranks, unless nil, are the processes that share the work. All of them call Select with the same problem and get the
+	// same batch; each computes the kernel of its own share of the pool (place.Share). Pool is the whole pool on every
+	// rank or, if Shared is its number of rows, the share of this one.
 	Ranks  place.Ranks
 	Shared int
-	// RowName, unless nil, describes in messages where a row of the pool comes from, such
-	// as "row 17 of part-3.npy".
+	// RowName, unless nil, describes in messages where a row of the pool comes from, such as "row 17 of part-3.npy".
 	RowName func(row int) string
 
-	// Folder, unless empty, is where the embedded rows of the pool go: into a temporary
-	// file there that is mapped into memory, because they take more memory than there is.
-	// Rows that are embedded as they are stay where they are, in a file that the caller
-	// has mapped. The batch is the same. The file is gone when Select returns, or when the
-	// process ends, in whatever way. It excludes Ranks.
+	// Folder, unless empty, is where the embedded rows of the pool go: into a temporary file there that is mapped into
+	// memory, because they take more memory than there is. Rows that are embedded as they are stay where they are, in a
+	// file that the caller has mapped. The batch is the same. The file is gone when Select returns, or when the process
+	// ends, in whatever way. It excludes Ranks.
 	Folder string
 
 	// Picked and Resume are those of selection.Problem, for runs that may be interrupted.
 	Picked func(selection.Choice)
 	Resume []selection.Choice
 
-	// Progress, unless nil, is called from time to time, from the goroutine that
-	// called Select.
+	// Progress, unless nil, is called from time to time, from the goroutine that called Select.
 	Progress func(Progress)
 
 	order []int // the rows of the pool in the order in which equal ones are picked; nil: by their numbers
@@ -114,15 +103,13 @@ type Learnt = kernel.Learnt
 // Sets are labelled rows, candidates and rows of the target distribution.
 type Sets[T matrix.Float] struct{ Train, Pool, Aims matrix.Dense[T] }
 
-// Model is a trained network as a Problem needs it: it embeds blocks of rows. Models
-// returns those of package network. Others may keep their parameters elsewhere, such as
-// on a GPU, or come from another framework; one that has only features implements kernel.Taps with a single layer,
-// whose input is the features, and serves the kernel ll.
+// Model is a trained network as a Problem needs it: it embeds blocks of rows. Models returns those of package network.
+// Others may keep their parameters elsewhere, such as on a GPU, or come from another framework; one that has only
+// features implements kernel.Taps with a single layer, whose input is the features, and serves the kernel ll.
 //
-// Select, Features, Gram and Plane call it from the goroutine that called them. They
-// ask for taps once per kernel, not once per block, and use each from one goroutine
-// at a time until they return. The model must not change in the meantime. The same
-// rows must give the same bits, in whatever blocks they come.
+// Select, Features, Gram and Plane call it from the goroutine that called them. They ask for taps once per kernel, not
+// once per block, and use each from one goroutine at a time until they return. The model must not change in the
+// meantime. The same rows must give the same bits, in whatever blocks they come.
 type Model interface {
 	// Inputs is how many columns a row has.
 	Inputs() int
@@ -134,9 +121,8 @@ type Model interface {
 	Infinite() kernel.InfiniteNetwork
 }
 
-// Models returns the networks of an ensemble as models. The kernel of a network with
-// several outputs is the sum of the kernels of its outputs, each times its weight.
-// Without weights, all are 1.
+// Models returns the networks of an ensemble as models. The kernel of a network with several outputs is the sum of the
+// kernels of its outputs, each times its weight. Without weights, all are 1.
 func Models(e network.Ensemble, weights ...float64) []Model {
 	models := make([]Model, len(e))
 	for i, net := range e {
@@ -175,8 +161,7 @@ type Batch struct {
 	Missing int    `json:"missing"`
 	Short   string `json:"short"`
 
-	// Typical is the median distance of candidates from the nearest labelled row, in the
-	// kernel; 0 without labelled rows.
+	// Typical is the median distance of candidates from the nearest labelled row, in the kernel; 0 without labelled rows.
 	Typical float64 `json:"typical_distance"`
 
 	Warnings []string `json:"warnings"` // what the user should know, including fallbacks
@@ -208,9 +193,8 @@ func (b *Batch) explained() explain.Basis {
 	return explain.Basis{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}
 }
 
-// WithFeatures returns the problem with the user's own features, in float64, for the
-// kernel "features". Methods that compute in float32 round them once; train and target
-// may be empty.
+// WithFeatures returns the problem with the user's own features, in float64, for the kernel "features". Methods that
+// compute in float32 round them once; train and target may be empty.
 func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
 	p.Exact = Sets[float64]{train, pool, target}
 	p.Train, p.Pool, p.Aims.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool),
@@ -229,8 +213,7 @@ func (p Problem) PoolRows(index []int) matrix.Dense[float32] {
 	return p.Pool.SelectRows(index)
 }
 
-// exactRows returns the rows of the problem in float64. A pool that exceeds memory is not
-// copied.
+// exactRows returns the rows of the problem in float64. A pool that exceeds memory is not copied.
 func exactRows(p *Problem) compose.Rows[float64] {
 	g := compose.Rows[float64]{Train: p.Exact.Train, Pool: p.Exact.Pool, Aims: p.Exact.Aims}
 	if p.Exact.Pool.Rows > 0 {

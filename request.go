@@ -24,10 +24,9 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// Request asks for a batch in the terms of a user: tables with named columns, ids of
-// rows, a budget. Plan checks it and turns it into a problem; Plan.Select answers with
-// the ids of the rows to label. The command line uses this; Select is for callers who
-// already have matrices and networks.
+// Request asks for a batch in the terms of a user: tables with named columns, ids of rows, a budget. Plan checks it and
+// turns it into a problem; Plan.Select answers with the ids of the rows to label. The command line uses this; Select is
+// for callers who already have matrices and networks.
 //
 // The input is one of three: Table, where a missing label means unlabelled; Train and
 // Pool; or the user's own features. Without Train, there is a Model, or no row has a label yet.
@@ -85,12 +84,10 @@ type Resources struct {
 	// Admit, unless nil, is called before the tables are encoded, with the forecast of
 	// memory in bytes and with changes that would need less. Its error ends the plan.
 	Admit func(bytes int64, less ...string) error
-	// Output, unless nil, returns how many bytes the caller will hold in addition to a
-	// selection of these sizes.
+	// Output, unless nil, returns how many bytes the caller will hold in addition to a selection of these sizes.
 	Output func(forecast.Sizes) int64
-	// Folder is where the inputs and the features of the candidates go, into temporary files,
-	// if Admit allows the rest in memory but not these (Problem.Folder); without it
-	// such a request ends with the error of Admit.
+	// Folder is where the inputs and the features of the candidates go, into temporary files, if Admit allows the rest in
+	// memory but not these (Problem.Folder); without it such a request ends with the error of Admit.
 	Folder string
 	// Streams means that the caller only iterates over features (EachFeatures).
 	Streams bool
@@ -182,9 +179,8 @@ const (
 	TreesSpec   = "lcmd-tp:leaf>sketch(512)"
 )
 
-// Check reports what is wrong with a request apart from its rows, so it can be called
-// before they are read. The error is a *RequestError or comes from the spec or the
-// network's configuration.
+// Check reports what is wrong with a request apart from its rows, so it can be called before they are read. The error
+// is a *RequestError or comes from the spec or the network's configuration.
 func (r Request) Check() error {
 	s := r.WithDefaults().Spec
 	switch {
@@ -434,8 +430,7 @@ const (
 	fewLabelsSpec = "lcmd-tp:linear"
 )
 
-// FeaturesSpec returns the default method for the user's own features: with those of labelled
-// rows, or without.
+// FeaturesSpec returns the default method for the user's own features: with those of labelled rows, or without.
 func FeaturesSpec(labelled bool) spec.Spec {
 	if labelled {
 		return spec.MustParse("lcmd-tp:features")

@@ -13,11 +13,10 @@ import (
 	"github.com/nextbatch/nextbatch/tables"
 )
 
-// NewProblem returns rows of tables as a problem to select from. They are scaled as the
-// fitted model scales its inputs; it should have had the pool as its unlabelled
-// rows. Without a model they are scaled by the mean and deviation of labelled rows
-// and pool, and nngp and ntk get a network with the depth and the constants of the
-// given architecture; its widths do not matter to them.
+// NewProblem returns rows of tables as a problem to select from. They are scaled as the fitted model scales its inputs;
+// it should have had the pool as its unlabelled rows. Without a model they are scaled by the mean and deviation of
+// labelled rows and pool, and nngp and ntk get a network with the depth and the constants of the given architecture;
+// its widths do not matter to them.
 func NewProblem(ctx context.Context, r *tables.Rows, f *fitted.Fitted, a network.Architecture) (Problem, error) {
 	if f != nil {
 		p, err := scaledProblem(ctx, r, f.Model.Inputs, Models(f.Networks, r.Weights...))
@@ -59,21 +58,18 @@ func scaledProblem(ctx context.Context, r *tables.Rows, scale func(matrix.Dense[
 	return p, err
 }
 
-// Foreign is a network that was trained elsewhere, such as one of an ONNX file.
-// It is used as it is: nothing is trained, and labels matter only to methods that use
-// them.
+// Foreign is a network that was trained elsewhere, such as one of an ONNX file. It is used as it is: nothing is
+// trained, and labels matter only to methods that use them.
 type Foreign struct {
 	Model Model
 
-	// Columns is how a table becomes rows. Nil means that all columns of the table that
-	// are not ids, costs, groups or labels are inputs, in the order of the table; they
-	// must be numbers.
+	// Columns is how a table becomes rows. Nil means that all columns of the table that are not ids, costs, groups or
+	// labels are inputs, in the order of the table; they must be numbers.
 	Columns *encode.Encoder
 
-	// Standardise subtracts the mean of each column and divides by its deviation, as
-	// they are among the labelled rows, or among the candidates where there are none.
-	// A column that is constant there is only shifted. Otherwise the network gets the
-	// numbers of the table.
+	// Standardise subtracts the mean of each column and divides by its deviation, as they are among the labelled rows, or
+	// among the candidates where there are none. A column that is constant there is only shifted. Otherwise the network
+	// gets the numbers of the table.
 	Standardise bool
 }
 
@@ -99,8 +95,7 @@ func (f *Foreign) Inputs(r *tables.Rows) (train, pool matrix.Dense[float32], err
 	return train, pool, err
 }
 
-// Tables returns how the tables become rows for the network. Its encoder is missing in
-// the given ones.
+// Tables returns how the tables become rows for the network. Its encoder is missing in the given ones.
 func (f *Foreign) Tables(t tables.Tables) (_ tables.Tables, err error) {
 	t.Encoder, t.Centre = f.Columns, f.Standardise
 	if t.Encoder == nil {

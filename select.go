@@ -20,9 +20,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Select picks the rows to label next, with the method that the spec names. The same
-// problem, spec and seed give the same batch, whatever the number of threads. The
-// context is checked once per step and once per block of rows.
+// Select picks the rows to label next, with the method that the spec names. The same problem, spec and seed give the
+// same batch, whatever the number of threads. The context is checked once per step and once per block of rows.
 func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, p.together(ctx, err)
@@ -153,13 +152,10 @@ func newBatch(s spec.Spec, r *selection.Result, warnings []string, kernel time.D
 	return b
 }
 
-// WithThreads returns a context under which this module uses at most n threads, and
-// never more than GOMAXPROCS; 0 means GOMAXPROCS, which is also the default of a
-// context without a budget. It applies to everything that takes a context: training
-// and predictions of a network, Select, Features, Gram, a benchmark. Results do not
-// depend on it.
+// WithThreads returns a context under which this module uses at most n threads, and never more than GOMAXPROCS; 0 means
+// GOMAXPROCS, which is also the default of a context without a budget. It applies to everything that takes a context:
+// training and predictions of a network, Select, Features, Gram, a benchmark. Results do not depend on it.
 //
-// Calls under the same context share its threads; if they run at the same time, each
-// has one of its own in addition. Calls under different contexts have their own
-// threads and do not wait for one another.
+// Calls under the same context share its threads; if they run at the same time, each has one of its own in addition.
+// Calls under different contexts have their own threads and do not wait for one another.
 func WithThreads(ctx context.Context, n int) context.Context { return linalg.WithThreads(ctx, n) }
