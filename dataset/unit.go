@@ -166,14 +166,6 @@ func (c *Numeric) Unit() Unit {
 // HasValues reports whether any number is there.
 func (c *Numeric) HasValues() bool { return !allMissing(c) }
 
-// unitOf returns the unit of a column; none unless it is numeric.
-func unitOf(c Column) Unit {
-	if numbers, ok := c.(*Numeric); ok {
-		return numbers.Unit()
-	}
-	return Unit{}
-}
-
 // InUnit returns a column in the unit in which the same column is known; empty means numbers without a unit. Words say
 // what was done, empty if nothing. Numbers that cannot be in that unit, or may mean something else, are an error.
 func InUnit(c Column, known string) (in Column, said string, err error) {
