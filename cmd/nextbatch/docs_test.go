@@ -74,6 +74,11 @@ func TestDocsCommands(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			dir := docsFolder(t)
+			for _, space := range blocks(text, "toml") {
+				if err := os.WriteFile(filepath.Join(dir, "space.toml"), []byte(space), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, command := range commands(text) {
 				runShown(t, dir, command)
 			}

@@ -81,9 +81,9 @@ func TestOptionsAreInTheTable(t *testing.T) {
 		says  func(string, ...string) string
 		alone string
 	}{
-		{"the command line", flagsOf(t, "select", "campaign settings", "campaign ask"), options.Flag,
-			"--campaign --checkpoint --dry-run --help --inputs --json --model-output --mpi --numeric --out --person --quiet " +
-				"--report --request --show-predictions --tensor"},
+		{"the command line", flagsOf(t, "select", "candidates", "campaign settings", "campaign ask"), options.Flag,
+			"--campaign --checkpoint --describe --dry-run --help --inputs --json --model-output --mpi --numeric --out " +
+				"--person --quiet --report --request --rows --show-predictions --tensor"},
 		{"settings", jsonNames(reflect.TypeFor[campaign.Settings]()), options.Setting, "network architecture outputs " +
 			"activation sigma_w sigma_b training epochs rate schedule peak decay beta1 beta2 eps"}, // those of a network
 		{"asks", jsonNames(reflect.TypeFor[wire.AskRequest]()), options.Setting, "rows"},

@@ -72,8 +72,8 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newSelect(), newMerge(), newAdvise(), newAudit(), newFit(), newPredict(), newEvaluate(), newFeatures(),
-		newGram(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newCampaign(), newServe(), newToken(),
-		newWorker(), newMan(), newVersion())
+		newGram(), newCandidates(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newCampaign(), newServe(),
+		newToken(), newWorker(), newMan(), newVersion())
 	wrapArgs(root)
 	return root
 }
