@@ -10,6 +10,5 @@ import (
 func TestNoFileUsesALaterOne(t *testing.T) {
 	t.Parallel()
 	fileorder.Check(t, "version.go", "problem.go", "select.go", "features.go", "rows.go", "request.go", "fit.go",
-		"plan.go", "forecast.go",
-		"result.go")
+		"plan.go", "forecast.go", "result.go")
 }

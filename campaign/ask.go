@@ -89,8 +89,6 @@ func (c *Campaign) askedBefore(ctx context.Context, by call) (*Batch, error) {
 	return batch, nil
 }
 
-func askEvent(e *Event) AskEvent { return AskEvent{e.Seq, e.Time, e.Person, e.Asked} }
-
 // ask picks and appends. If others have changed the campaign in the meantime, the batch
 // stands as long as its rows are open and nobody else has asked.
 func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
@@ -125,29 +123,6 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Learner: s.Settings.Learner,
 			Kept: chosen.kept}, nil
 	}
-}
-
-// choice is a batch that has not been handed out yet.
-type choice struct {
-	asked  *Asked
-	answer *nextbatch.Result
-	result []byte // the answer as JSON
-	kept   bool
-}
-
-// stands reports whether the batch may still be handed out.
-func (c *choice) stands(s *State) bool {
-	return s.lastAsk == c.asked.Ask-1 && !slices.ContainsFunc(c.asked.Rows, func(r AskedRow) bool {
-		return !s.Exists(r.Row) || !s.standsFor(&r)
-	})
-}
-
-// standsFor reports whether a measurement may still be handed out.
-func (s *State) standsFor(r *AskedRow) bool {
-	if !r.Repeat {
-		return s.Status(r.Row) == StatusOpen
-	}
-	return s.Status(r.Row) == StatusLabelled && slices.Equal(s.nextNumbers(r.Row, 1), []int{r.Number()})
 }
 
 // choose picks a batch.
@@ -321,24 +296,4 @@ func (r *candidates) renumber(answer *nextbatch.Result) {
 		numbers(f.Indices)
 		numbers(f.Cut)
 	}
-}
-
-// predict returns the predictions for rows of the table that a model was fitted to, one for each target; nil for rows
-// that were dropped.
-func predict(ctx context.Context, f *fitted.Fitted, rows []int) ([][]fitted.Prediction, error) {
-	var at, which []int // rows of the pool, and their places in rows
-	for i, row := range rows {
-		if j, found := slices.BinarySearch(f.Rows.PoolRows, row); found {
-			at, which = append(at, j), append(which, i)
-		}
-	}
-	predicted, err := fitted.Predict(ctx, f.Model, f.Rows.Pool.SelectRows(at))
-	if err != nil {
-		return nil, err
-	}
-	list := make([][]fitted.Prediction, len(rows))
-	for i, one := range predicted {
-		list[which[i]] = one
-	}
-	return list, nil
 }

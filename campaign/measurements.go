@@ -126,6 +126,29 @@ func (t *round) limit(r *nextbatch.Request, a Ask) (err error) {
 	return nil
 }
 
+// choice is a batch that has not been handed out yet.
+type choice struct {
+	asked  *Asked
+	answer *nextbatch.Result
+	result []byte // the answer as JSON
+	kept   bool
+}
+
+// stands reports whether the batch may still be handed out.
+func (c *choice) stands(s *State) bool {
+	return s.lastAsk == c.asked.Ask-1 && !slices.ContainsFunc(c.asked.Rows, func(r AskedRow) bool {
+		return !s.Exists(r.Row) || !s.standsFor(&r)
+	})
+}
+
+// standsFor reports whether a measurement may still be handed out.
+func (s *State) standsFor(r *AskedRow) bool {
+	if !r.Repeat {
+		return s.Status(r.Row) == StatusOpen
+	}
+	return s.Status(r.Row) == StatusLabelled && slices.Equal(s.nextNumbers(r.Row, 1), []int{r.Number()})
+}
+
 // handOut turns the picks of a choice into measurements: with replicates, repeats, runs and wells.
 func (t *round) handOut(c *choice) {
 	picks := c.asked.Rows

@@ -29,9 +29,6 @@ import (
 // are few and do not change what the inputs are, as a new category does. Which rows those
 // are follows from the log alone, so that the same log gives the same model.
 
-// fewNew: a model serves new rows up to this part of those that it was fitted with.
-const fewNew = 10
-
 // modelBlob is the key of the kept model: a line with its fingerprint and its held-out
 // rows as JSON, then what learner.Model.MarshalBinary returns. Older campaigns lack the rows.
 const modelBlob = "model"
@@ -428,4 +425,24 @@ func (l *learnt) warn(list []string) []string {
 		}
 	}
 	return list
+}
+
+// predict returns the predictions for rows of the table that a model was fitted to, one for each target; nil for rows
+// that were dropped.
+func predict(ctx context.Context, f *fitted.Fitted, rows []int) ([][]fitted.Prediction, error) {
+	var at, which []int // rows of the pool, and their places in rows
+	for i, row := range rows {
+		if j, found := slices.BinarySearch(f.Rows.PoolRows, row); found {
+			at, which = append(at, j), append(which, i)
+		}
+	}
+	predicted, err := fitted.Predict(ctx, f.Model, f.Rows.Pool.SelectRows(at))
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]fitted.Prediction, len(rows))
+	for i, one := range predicted {
+		list[which[i]] = one
+	}
+	return list, nil
 }

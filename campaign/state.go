@@ -78,6 +78,8 @@ type AskEvent struct {
 	*Asked
 }
 
+func askEvent(e *Event) AskEvent { return AskEvent{e.Seq, e.Time, e.Person, e.Asked} }
+
 // span is a block of rows with the number of its first.
 type span struct {
 	First int64
@@ -342,6 +344,9 @@ func (r refused) As(target any) bool {
 	}
 	return ok
 }
+
+// fewNew: a model serves new rows up to this part of those that it was fitted with.
+const fewNew = 10
 
 func (s *State) add(a *Added) error {
 	first := a.First

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/encode"
 )
@@ -458,4 +459,43 @@ func (c *Campaign) compareGiven(ctx context.Context, t *Tell) error {
 		}
 	}
 	return nil
+}
+
+// inUnits returns the entries with their values in the units of the campaign, and the units of targets that had none.
+func (s *State) inUnits(t Tell) (entries []Entry, units map[string]string, err error) {
+	entries = t.Entries
+	for _, target := range slices.Sorted(maps.Keys(t.Units)) {
+		h, unit := s.History(target), t.Units[target]
+		switch {
+		case h == nil:
+			return nil, nil, refuseRows("there is a unit for %q, which is not a target", target)
+		case unit == "" || dataset.SameUnit(unit, h.Unit):
+			continue
+		case h.Unit == "" && h.Labels == 0:
+			if units == nil {
+				units = map[string]string{}
+			}
+			units[target] = unit
+			continue
+		case h.Unit == "":
+			return nil, nil,
+				refuseRows(
+					"the labels of %q are in %s, but those so far have no unit; tell the numbers alone, in the unit of the others",
+					target, unit)
+		}
+		convert := dataset.ConvertUnit(unit, h.Unit)
+		if convert == nil {
+			return nil, nil, refuseRows("the labels of %q are in %s, but those so far in %s; tell them in %s",
+				target, unit, h.Unit, h.Unit)
+		}
+		at := slices.Index(s.Created.Targets, target)
+		entries = slices.Clone(entries)
+		for i := range entries {
+			if e := &entries[i]; at < len(e.Values) {
+				e.Values = slices.Clone(e.Values)
+				e.Values[at] = convert(e.Values[at])
+			}
+		}
+	}
+	return entries, units, nil
 }

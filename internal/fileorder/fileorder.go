@@ -12,11 +12,19 @@ import (
 )
 
 // Check reports files of the package in the current folder that use what a later one declares, in the given order,
-// which names every file but tests. Methods count by their names, if these are not exported, and those that several
-// files declare as of the first of them; a method with the name of a field, or of an interface, is not looked at.
+// which names every file but tests; those that one text names, with blanks between them, may use each other. Methods
+// count by their names, if these are not exported, and those that several files declare as of the first of them; a
+// method with the name of a field, or of an interface, is not looked at.
 func Check(t *testing.T, order ...string) {
 	t.Helper()
-	files := parseFiles(t, order)
+	var places []int
+	var names []string
+	for place, together := range order {
+		for name := range strings.FieldsSeq(together) {
+			places, names = append(places, place), append(names, name)
+		}
+	}
+	files := parseFiles(t, names)
 	declared, methods := map[string]int{}, map[string]int{}
 	for i, file := range files {
 		for _, name := range topLevel(file) {
@@ -36,15 +44,15 @@ func Check(t *testing.T, order ...string) {
 	for i, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if selected, ok := n.(*ast.SelectorExpr); ok {
-				if at, ok := methods[selected.Sel.Name]; ok && at > i {
-					t.Errorf("%s uses the method %s from %s", order[i], selected.Sel.Name, order[at])
+				if at, ok := methods[selected.Sel.Name]; ok && places[at] > places[i] {
+					t.Errorf("%s uses the method %s from %s", names[i], selected.Sel.Name, names[at])
 				}
 			}
 			return true
 		})
 		for _, used := range file.Unresolved { // names that the file itself does not declare
-			if at, ok := declared[used.Name]; ok && at > i {
-				t.Errorf("%s uses %s from %s", order[i], used.Name, order[at])
+			if at, ok := declared[used.Name]; ok && places[at] > places[i] {
+				t.Errorf("%s uses %s from %s", names[i], used.Name, names[at])
 			}
 		}
 	}
