@@ -388,8 +388,7 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 // logarithm has a deviation of 1, exceed it once in 6,000.
 const ordinaryReach = 10
 
-// tamed returns the sample with labels that are far out moved to the farthest ordinary ones of a list. If there are
-// none, it is as before.
+// tamed clips the outlying labels of a sample to the ordinary range of a list of labels.
 func (s Sample) tamed(labels []float64) Sample {
 	s.Y, s.ValidY = slices.Clone(s.Y), slices.Clone(s.ValidY)
 	for k := range s.Targets {
