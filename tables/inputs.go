@@ -127,6 +127,14 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 
 var errNoInput = errors.New("no column is left as an input")
 
+// noInput is errNoInput with the reasons why columns are not inputs.
+func noInput(whys []string) error {
+	if len(whys) == 0 {
+		return errNoInput
+	}
+	return fmt.Errorf("%w: %s", errNoInput, strings.Join(whys, "; "))
+}
+
 // fitInputs fits the encoder to the named columns of all tables.
 func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *Rows) (*dataset.Table, error) {
 	before := len(r.Warnings)
@@ -141,8 +149,9 @@ func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *
 		r.keepConstant(all)
 	}
 	if len(r.Encoder.Features()) == 0 {
+		whys := append(slices.Clone(r.Warnings[before:]), droppedColumns(r.Encoder.Dropped)...)
 		r.Warnings = r.Warnings[:before]
-		return nil, errNoInput
+		return nil, noInput(whys)
 	}
 	r.Warnings = append(r.Warnings, droppedColumns(r.Encoder.Dropped)...)
 	return all, nil

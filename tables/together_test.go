@@ -2,6 +2,7 @@ package tables
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -120,6 +121,22 @@ func TestOnlyLeaks(t *testing.T) {
 	_, err := Tables{Input: Input{Table: tableOf(t, x, y), TargetColumns: []string{"y"}}}.Rows(t.Context())
 	if !errors.Is(err, errNoInput) || !strings.Contains(err.Error(),
 		`"x" is not used: it has values in 6 of 6 labelled rows and in 0 of 20 others`) {
+		t.Error(err)
+	}
+}
+
+// TestNoInputSaysWhy: the error lists what keeps each column from being an input.
+func TestNoInputSaysWhy(t *testing.T) {
+	t.Parallel()
+	names, y := make([]string, 22), make([]float64, 22)
+	for i := range names {
+		names[i], y[i] = fmt.Sprintf("A_%03d", i), float64(i*i%7)
+	}
+	_, err := Tables{Input: Input{Table: tableOf(t, wordColumn("block", names...),
+		dataset.NewNumeric("same", make([]float64, 22)...),
+		dataset.NewNumeric("y", y...)), TargetColumns: []string{"y"}}}.Rows(t.Context())
+	if want := `no column is left as an input: column "block" is not used: text is not encoded; ` +
+		`column "same" is not used: has a single value`; !errors.Is(err, errNoInput) || err.Error() != want {
 		t.Error(err)
 	}
 }
