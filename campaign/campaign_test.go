@@ -835,7 +835,7 @@ func TestStoppedAskGoesOn(t *testing.T) {
 // TestSpreadsheetsRoundNumbers: inputs and labels with fewer digits than the campaign has are the same.
 func TestSpreadsheetsRoundNumbers(t *testing.T) {
 	start := campaign.Start{Table: mustTable(dataset.NewText("name", "a", "b"),
-		dataset.NewNumeric("x", 0.03469491615541852, 1), dataset.NewNumeric("y", 1.0/3, 2)),
+		dataset.NewNumeric("x", 0.03469491615541852, 1), dataset.NewNumeric("y", 1.0/30, 2)),
 		IDColumn: "name", Targets: []string{"y"}, By: ada}
 	start.Settings.Network = tiny()
 	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", start)
@@ -844,7 +844,7 @@ func TestSpreadsheetsRoundNumbers(t *testing.T) {
 	}
 	for x, known := range map[string]int{"0.0346949161554185": 1, "0.0346949162": 1, "0.034694916": 1, "0.0346949": 0} {
 		list, _, err := c.Entries(t.Context(), mustTable(dataset.NewText("name", "a"), dataset.NewText("x", x),
-			dataset.NewText("y", "0.3333333333")))
+			dataset.NewText("y", "0.033333333"))) // a CSV file of Excel
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -853,7 +853,7 @@ func TestSpreadsheetsRoundNumbers(t *testing.T) {
 			t.Errorf("%s: %+v, %v", x, told, err)
 		}
 	}
-	if told := tell(t, c, "a", 0.33333); told.Known != 0 || len(told.Rows) != 1 {
+	if told := tell(t, c, "a", 0.033333); told.Known != 0 || len(told.Rows) != 1 {
 		t.Errorf("another label: %+v", told)
 	}
 }

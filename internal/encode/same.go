@@ -7,16 +7,18 @@ import (
 	"time"
 )
 
-// SameNumber reports whether two numbers are equal or agree in nine significant digits, as a number does with what a
-// program that keeps fewer than seventeen makes of it. Whole numbers that such programs keep must be equal.
-func SameNumber(x, y float64) bool {
+// SameNumber reports whether a number that comes back from a spreadsheet is the number that went there: equal, or the
+// same in nine significant digits, as after a program that keeps fewer than seventeen, or rounded as Excel's text files
+// have it. Whole numbers that such programs keep must be equal.
+func SameNumber(back, number float64) bool {
 	const exact = 1e15 // from here on, a spreadsheet loses digits of whole numbers
-	whole := x == math.Trunc(x) && y == math.Trunc(y) && math.Abs(x) < exact && math.Abs(y) < exact
-	return x == y || !whole && math.Abs(x-y) <= 5e-9*max(math.Abs(x), math.Abs(y))
+	size := max(math.Abs(back), math.Abs(number))
+	whole := back == math.Trunc(back) && number == math.Trunc(number) && size < exact
+	return back == number || !whole && math.Abs(back-number) <= 5e-9*size || back == shown(number)
 }
 
 // SameCell reports whether a cell that comes back from a spreadsheet is the cell that went there: the same text, the
-// same number (SameNumber), also rounded as text files have it, the same truth value or the same date.
+// same number (SameNumber), the same truth value or the same date.
 func SameCell(back, cell string) bool {
 	if back == cell {
 		return true
@@ -24,7 +26,7 @@ func SameCell(back, cell string) bool {
 	v, errV := strconv.ParseFloat(back, 64)
 	w, errW := strconv.ParseFloat(cell, 64)
 	if errV == nil && errW == nil {
-		return SameNumber(v, w) || v == shown(w)
+		return SameNumber(v, w)
 	}
 	return isTruth(back) && strings.EqualFold(back, cell) || sameDate(back, cell)
 }
