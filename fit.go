@@ -5,6 +5,7 @@ package nextbatch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -51,7 +52,7 @@ func (r *Request) rowsToFit(ctx context.Context, fits bool) (*tables.Rows, error
 	less := r.smallerModel(r.networksFor(need), fits)
 	rows, err := r.read(ctx, func(z forecast.Sizes) error { return r.ask(r.memoryToFit(z, need, fits), less...) }, nil)
 	if err == nil && fits {
-		err = r.checkLabels(rows)
+		err = r.checkLabels(rows, "")
 	}
 	return rows, err
 }
@@ -102,11 +103,23 @@ func (r *Request) nothingToPick(rows *tables.Rows) error {
 		"%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
 }
 
-// checkLabels reports labels that no model can be fitted to, and adds warnings about others.
-func (r *Request) checkLabels(rows *tables.Rows) error {
+// fewRows reports that fewer rows have a label and all inputs than a model needs.
+type fewRows struct {
+	rows int
+	text string
+}
+
+func (e *fewRows) Error() string { return e.text }
+
+// checkLabels reports labels that no model can be fitted to, with a way out, and adds warnings about others.
+func (r *Request) checkLabels(rows *tables.Rows, way string) error {
 	if fewest := r.Learner.Fewest(); rows.Train.Rows < fewest {
-		return tables.Unusable("%s a label and all inputs, but %s needs at least %d; to start without one, leave out %s",
-			words.Count(rows.Train.Rows, "row has", "rows have"), r.modelText(), fewest, r.named("Spec"))
+		text := fmt.Sprintf("%s a label and all inputs, but %s needs at least %d",
+			words.Count(rows.Train.Rows, "row has", "rows have"), r.modelText(), fewest)
+		if r.Missing == tables.DropMissing {
+			text += fmt.Sprintf("; fill in the others, or use %s", r.named("Missing", "impute"))
+		}
+		return &DataError{Cause: &fewRows{rows.Train.Rows, text + way}}
 	}
 	err := r.Learner.CheckLabels(slices.Max(encode.CountLabels(rows.Labels)))
 	if err != nil && len(r.Given) == 0 {

@@ -130,6 +130,45 @@ func TestBlendsStart(t *testing.T) {
 	}
 }
 
+// TestStartsWithFewUsableRows: a batch also starts without a model where labels are of the same few rows, and where
+// labelled rows lack inputs. A method that needs a model is refused.
+func TestStartsWithFewUsableRows(t *testing.T) {
+	t.Parallel()
+	const header, pool = "id,a,b,y\n", "p,2,3,\nq,4,1,\nr,3,3,\n"
+	for name, test := range map[string]struct {
+		rows string
+		drop bool
+	}{
+		"replicates": {rows: "k,1,2,3\nk,1,2,4\nk,1,2,5\nl,2,1,1\nl,2,1,1.5\nm,5,1,2\n"},
+		"gaps":       {rows: "i,,2,3\nj,,2,4\nk,1,2,5\nl,2,1,1\nm,5,1,2\n", drop: true},
+		"only gaps":  {rows: "i,,2,3\nj,,2,4\nk,,2,5\nl,,1,1\nm,,1,2\n", drop: true},
+	} {
+		table, err := source.ReadCSV(t.Context(), strings.NewReader(header+test.rows+pool), source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := nextbatch.Request{Input: tables.Input{Table: table, IDColumn: "id", TargetColumns: []string{"y"}}}
+		r.Learner, r.Batch = learner.Auto, 2
+		if test.drop {
+			r.Missing = tables.DropMissing
+		}
+		plan, err := r.Plan(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if batch, err := plan.Select(t.Context()); err != nil || len(batch.IDs) != 2 || !slices.ContainsFunc(plan.Warnings,
+			func(w string) bool { return strings.Contains(w, "too few to train a model") }) {
+			t.Errorf("%s: %v, %q, %v", name, batch, plan.Warnings, err)
+		}
+		r.Spec = spec.MustParse(nextbatch.ProcessSpec)
+		if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "a model needs at least 5; ") ||
+			strings.Contains(err.Error(), "fill in the others") != test.drop {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestBlendsAreForecast: time and memory of a plan with a blend are forecast.
 func TestBlendsAreForecast(t *testing.T) {
 	t.Parallel()

@@ -75,8 +75,18 @@ type Seconds struct {
 
 // Plan checks the request and turns its rows into numbers. An error is a *RequestError, a *DataError, a *spec.Error, or
 // that of Admit or of the context. With Folder, the caller closes the plan.
-func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
-	starts := r.Spec.Method == "" && r.starts()
+func (r Request) Plan(ctx context.Context) (*Plan, error) {
+	p, err := r.plan(ctx, r.Spec.Method == "" && r.starts())
+	var few *fewRows
+	if r.Spec.Method == "" && errors.As(err, &few) { // some labelled rows lack inputs
+		r.Spec = needs.Start(few.rows, r.pool().Rows())
+		return r.plan(ctx, true)
+	}
+	return p, err
+}
+
+// plan is Plan. The batch starts without a model if the tables have too few labels for one.
+func (r Request) plan(ctx context.Context, starts bool) (_ *Plan, err error) {
 	r = r.WithDefaults()
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -145,7 +155,7 @@ func (p *Plan) readTables(ctx context.Context) (err error) {
 		return err
 	}
 	if r.fits() {
-		if err := r.checkLabels(p.Rows); err != nil {
+		if err := r.checkLabels(p.Rows, fmt.Sprintf("; to start without one, leave out %s", r.named("Spec"))); err != nil {
 			return err
 		}
 	}

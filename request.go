@@ -138,7 +138,7 @@ func (r Request) WithDefaults() Request {
 	case r.OwnFeatures:
 		r.Spec = FeaturesSpec(r.Features.Train.Rows+r.Exact.Train.Rows > 0)
 	case r.starts():
-		r.Spec = spec.MustParse(r.firstSpec())
+		r.Spec = needs.Start(r.labels(1), r.pool().Rows())
 	default:
 		r.Spec = spec.MustParse(r.defaultSpec())
 	}
@@ -291,7 +291,8 @@ func (r *Request) checkInput() error {
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && needs.Labelled(r.Spec):
 		return tables.Refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec,
 			r.named("Train"), r.named("Model"), r.named("Spec"))
-	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
+	case r.train() == nil && r.Model == nil && r.Foreign == nil &&
+		tables.CountLabelled(r.Pool, r.TargetColumns, "", 1) > 0:
 		return tables.Refuse("%s has labels in %s: give it as the one table of the request, or name %s or %s",
 			r.tableName(r.Pool, r.named("Pool")), tables.TargetText(r.TargetColumns), r.named("Train"), r.named("Model"))
 	case r.Foreign != nil && r.infinite() != spec.Kernel{}:
@@ -420,16 +421,6 @@ func (r *Request) fits() bool {
 	return r.networks() > 0 || blends && (r.Spec.TrainedNetworks() > 0 || needs.UsesLearner(r.Spec))
 }
 
-// How to start: as long as too few rows have a label there is no model, and the first batch is spread over the inputs.
-// Without any label, it would tell a Gaussian process most about the pool: one that nothing is known about, rough and
-// partly linear (docs/methods.md). In a large pool, and with a few labels, LCMD picks in the largest cluster.
-const (
-	startSpec     = "bait-f-p:laplace(0.2)>rff(512)+0.3*linear@sigma2(0.1)"
-	mostAtStart   = 100_000 // candidates for which that takes seconds
-	largeSpec     = "lcmd-p:linear"
-	fewLabelsSpec = "lcmd-tp:linear"
-)
-
 // FeaturesSpec returns the default method for the user's own features: with those of labelled rows, or without.
 func FeaturesSpec(labelled bool) spec.Spec {
 	if labelled {
@@ -449,16 +440,6 @@ func (r *Request) tooFew() bool {
 	return r.labels(fewest) < fewest || r.Learner.Blends() && r.fewestLabels(fewest) < fewest
 }
 
-func (r *Request) firstSpec() string {
-	switch {
-	case r.labels(1) > 0:
-		return fewLabelsSpec
-	case r.pool().Rows() > mostAtStart:
-		return largeSpec
-	}
-	return startSpec
-}
-
 // labels counts the labelled rows in the tables, up to the given number.
 func (r *Request) labels(most int) int {
 	t := r.train()
@@ -468,7 +449,7 @@ func (r *Request) labels(most int) int {
 	if len(r.TargetColumns) > 0 && tables.AnyLabel(t, r.TargetColumns) == nil {
 		return most // the error comes when labels are read
 	}
-	return tables.CountLabelled(t, r.TargetColumns, most)
+	return tables.CountLabelled(t, r.TargetColumns, r.IDColumn, most)
 }
 
 // fewestLabels counts the labels of the target that has the fewest, up to the given number.
@@ -477,13 +458,8 @@ func (r *Request) fewestLabels(most int) int {
 	for _, target := range r.TargetColumns {
 		// otherwise the error comes when labels are read
 		if t := r.train(); t != nil && tables.AnyLabel(t, []string{target}) != nil {
-			fewest = min(fewest, tables.CountLabelled(t, []string{target}, most))
+			fewest = min(fewest, tables.CountLabelled(t, []string{target}, r.IDColumn, most))
 		}
 	}
 	return fewest
-}
-
-// poolHasLabels reports whether the table of candidates has labels, which it should not.
-func (r *Request) poolHasLabels() bool {
-	return tables.CountLabelled(r.Pool, r.TargetColumns, 1) > 0
 }

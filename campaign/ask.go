@@ -280,7 +280,7 @@ func (s *State) doubtsOfStart(f *fitted.Fitted) string {
 	if slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model != "" }) {
 		return ""
 	}
-	return fitted.DoubtfulWarning(f.Doubtful, "nextbatch campaign audit")
+	return fitted.DoubtfulWarning(f.Doubtful, "an audit of the campaign")
 }
 
 // renumber turns rows of the table in a result into rows of the campaign, which also

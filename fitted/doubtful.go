@@ -33,8 +33,8 @@ func (d DoubtfulLabel) String() string {
 	return text
 }
 
-// DoubtfulWarning is a line about labels that a table came with and that should get a second look, and the command that
-// examines them; empty if there are none. Labels that were left out of the fit have a line of their own (leftOutNotes).
+// DoubtfulWarning is a line about labels that a table came with and that should get a second look, and what examines
+// them; empty if there are none. Labels that were left out of the fit have a line of their own (leftOutNotes).
 func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(d DoubtfulLabel) bool { return d.LeftOut })
 	if len(list) == 0 {
@@ -49,7 +49,7 @@ func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 		named = append(named, words.Count(more, "other", "others"))
 	}
 	return fmt.Sprintf(
-		"%s like a slip (%s); correct or remove what is wrong; '%s' compares each of them with a prediction",
+		"%s like a slip (%s); correct or remove what is wrong; %s compares each of them with a prediction",
 		words.Count(len(list), "label looks", "labels look"), strings.Join(named, " | "), audit)
 }
 

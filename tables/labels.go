@@ -95,15 +95,15 @@ func AnyLabel(t *dataset.Table, targets []string) func(row int) bool {
 	}
 }
 
-// CountLabelled counts the rows that have a label, up to a number.
-func CountLabelled(t *dataset.Table, targets []string, most int) (count int) {
-	labelled := AnyLabel(t, targets)
-	for row := 0; labelled != nil && row < t.Rows() && count < most; row++ {
+// CountLabelled counts the rows that have a label, up to a number. Rows with the same id are one.
+func CountLabelled(t *dataset.Table, targets []string, id string, most int) int {
+	labelled, ids, counted := AnyLabel(t, targets), IDs{t, id}, map[string]bool{}
+	for row := 0; labelled != nil && row < t.Rows() && len(counted) < most; row++ {
 		if labelled(row) {
-			count++
+			counted[ids.Name(row)] = true
 		}
 	}
-	return count
+	return len(counted)
 }
 
 // LabelsError reports labels of a target that a network can learn little or nothing from.

@@ -268,7 +268,7 @@ func (f *fitting) checkLabels() error {
 // result describes the model.
 func (f *fitting) result(fit *fitted.Fitted) *fitResult {
 	f.progress.warn(fit.Warnings...)
-	if text := fitted.DoubtfulWarning(fit.Doubtful, "nextbatch audit"); text != "" {
+	if text := fitted.DoubtfulWarning(fit.Doubtful, "'nextbatch audit'"); text != "" {
 		f.progress.warn(text)
 	}
 	targets := make([]fitted.Target, fit.Model.Targets())

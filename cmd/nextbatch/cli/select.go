@@ -691,7 +691,7 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 // lookAtLabels finds labels of the tables that should get a second look.
 func (s *selecting) lookAtLabels() {
 	s.doubtful = s.plan.Doubtful()
-	if text := fitted.DoubtfulWarning(s.doubtful, "nextbatch audit"); text != "" {
+	if text := fitted.DoubtfulWarning(s.doubtful, "'nextbatch audit'"); text != "" {
 		s.plan.Warnings = append(s.plan.Warnings, text)
 	}
 }
