@@ -3,8 +3,10 @@ package report
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/fitted"
@@ -191,6 +193,27 @@ func (s *Standing) Lines() (list []Fact) {
 	}
 	add("advice", s.say("%v", s.Advice))
 	return list
+}
+
+// Words are the lines as text.
+func (s *Standing) Words() (list Said) {
+	for _, line := range s.Lines() {
+		list.add("%s", strings.TrimPrefix(line.Name+": "+line.Value, ": "))
+	}
+	return list
+}
+
+// WritePage writes the page about the campaign.
+func (s *Standing) WritePage(w io.Writer) error {
+	return s.Page([]string{"STORE", "--campaign", s.Campaign}).Write(w)
+}
+
+// Curve draws the learning curve of the first target, in PNG.
+func (s *Standing) Curve() ([]byte, error) {
+	if s.Targets[0].Curve == nil {
+		return nil, fmt.Errorf("there is no learning curve yet: %s", s.Advice)
+	}
+	return s.curveFigure(s.Targets[0]).PNG()
 }
 
 // Tables are the models so far, for a campaign with one target.

@@ -60,14 +60,15 @@ const (
 
 // Server answers requests about the campaigns of a store. It is an http.Handler.
 type Server struct {
-	options Options
-	handler http.Handler
-	mux     *http.ServeMux
-	api     huma.API
-	files   map[string]pageFile // by path
-	jobs    *jobs
-	meter   meter
-	now     func() time.Time
+	options    Options
+	handler    http.Handler
+	mux        *http.ServeMux
+	api        huma.API
+	operations func() []operation  // for assistants
+	files      map[string]pageFile // by path
+	jobs       *jobs
+	meter      meter
+	now        func() time.Time
 
 	patience  time.Duration
 	measuring time.Duration // that a preview may spend on what an ask takes
@@ -121,6 +122,8 @@ func New(o Options) *Server {
 	s.api = humago.New(mux, s.config())
 	s.routes()
 	refine(s.api.OpenAPI().Components.Schemas)
+	s.operations = sync.OnceValue(s.describeOperations)
+	s.mcpRoute()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /metrics", s.metrics)
 	docs, err := s.docs()

@@ -73,7 +73,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newSelect(), newMerge(), newAdvise(), newAudit(), newFit(), newPredict(), newEvaluate(), newFeatures(),
 		newGram(), newCandidates(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newCampaign(), newServe(),
-		newToken(), newWorker(), newMan(), newVersion())
+		newToken(), newWorker(), newMCP(), newMan(), newVersion())
 	wrapArgs(root)
 	return root
 }
