@@ -56,7 +56,7 @@ func TestAssistant(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	call, tools := assistant(t, store, "--person", "ada")
-	if !slices.Contains(tools, "tell") || slices.Contains(tools, "confirm") || slices.Contains(tools, "select_from_table") {
+	if !slices.Contains(tools, "tell") || slices.Contains(tools, "confirm") || slices.Contains(tools, "audit_table") {
 		t.Errorf("without further flags there are %q", tools)
 	}
 	for _, one := range []struct {
@@ -73,15 +73,16 @@ func TestAssistant(t *testing.T) {
 			t.Errorf("%s says %q", one.tool, said)
 		}
 	}
-	if _, tools := assistant(t, store, "--read-only"); slices.Contains(tools, "tell") || !slices.Contains(tools, "status") {
+	if _, tools := assistant(t, store, "--read-only"); slices.Contains(tools, "tell") ||
+		!slices.Contains(tools, "status") {
 		t.Errorf("with --read-only there are %q", tools)
 	}
 	if _, tools := assistant(t, store, "--may-confirm"); !slices.Contains(tools, "confirm") {
 		t.Errorf("with --may-confirm there are %q", tools)
 	}
 	call, _ = assistant(t, table)
-	if said, failed := call("select_from_table", args{"target": "y [mg]", "id": "name", "batch": 2, "learner": "gp"}); failed ||
-		!strings.Contains(said, "pick  id") {
+	if said, failed := call("select_from_table", args{"target": "y [mg]", "id": "name", "batch": 2,
+		"learner": "gp"}); failed || !strings.Contains(said, "pick  id") {
 		t.Errorf("of the table that the command names: %s", said)
 	}
 }
@@ -106,7 +107,8 @@ func TestAssistantFiles(t *testing.T) {
 		t.Skip(err)
 	}
 	call, tools := assistant(t, filepath.Join(lab, "table.csv"), "--folder", lab)
-	if want := []string{"advise_on_table", "audit_table", "predict_table", "select_from_table"}; !slices.Equal(tools, want) {
+	want := []string{"advise_on_table", "audit_table", "predict_table", "select_from_table"}
+	if !slices.Equal(tools, want) {
 		t.Errorf("of tables there are %q", tools)
 	}
 	ask := func(more args) args {

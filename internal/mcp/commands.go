@@ -11,14 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nextbatch/nextbatch/internal/report"
 )
 
 // kinds are what a flag takes, in JSON, by the type of the flag; others take a text.
 var kinds = map[string]string{"int": "integer", "uint": "integer", "float64": "number", "bool": "boolean",
-	"strings": "array", "stringSlice": "array", "stringArray": "array"}
+	"stringSlice": "array", "stringArray": "array"}
 
 // flagArguments describes the arguments of a command by its flags.
 func (d *Door) flagArguments(t tool) (list []argument) {
@@ -65,7 +63,7 @@ func (c *call) run() (report.Said, error) {
 		}
 		name := strings.ReplaceAll(a.Name, "_", "-")
 		for _, value := range values {
-			if _, isList := flags.Lookup(name).Value.(pflag.SliceValue); isList && flags.Lookup(name).Value.Type() != "stringArray" {
+			if flags.Lookup(name).Value.Type() == "stringSlice" {
 				value = quoted(value)
 			}
 			args = append(args, "--"+name+"="+value)

@@ -24,8 +24,8 @@ import (
 
 // Door is what an assistant reaches.
 type Door struct {
-	// Operations of the service that the assistant may use, and what answers them. Standing looks at a campaign about which
-	// an operation has answered.
+	// Operations of the service that the assistant may use, and what answers them. Standing looks at a campaign about
+	// which an operation has answered.
 	Operations []Operation
 	Service    http.Handler
 	Standing   func(ctx context.Context, campaign, stop string) (Standing, error)
@@ -43,7 +43,7 @@ type Door struct {
 	running sync.Mutex // one command at a time, as each limits the memory of the process
 }
 
-// Standing is where a campaign stands. It is an interface so that Go does not compile all that it is made of again here.
+// Standing is where a campaign stands. It is an interface, so that Go does not compile what is behind it here again.
 type Standing interface {
 	Words() report.Said
 	WritePage(w io.Writer) error
@@ -81,7 +81,8 @@ var table = []tool{
 	{name: "ask", operation: "ask", result: "get-ask", writes: true, words: report.Answer.Batch,
 		about: "Picks the rows to label next and hands them out. Fits a model first, which may take minutes. Give a " +
 			"request id, so that a repeated call hands out the same rows."},
-	{name: "queue", operation: "get-queue", words: report.Answer.Queue, about: "Lists the rows that are out with the assistant."},
+	{name: "queue", operation: "get-queue", words: report.Answer.Queue,
+		about: "Lists the rows that are out with the assistant."},
 	{name: "rows", operation: "list-rows", usually: map[string]any{"limit": 20}, words: report.Answer.Rows,
 		about: "Lists rows with their inputs and labels."},
 	{name: "explain", operation: "get-row", hidden: []string{"row"}, prepare: findRow, words: report.Answer.Row,
@@ -95,7 +96,8 @@ var table = []tool{
 		about: "Confirms labels that wait for a second look, once they have been checked."},
 	{name: "fail", operation: "fail", writes: true, words: report.Answer.Changed,
 		about: "Reports rows that could not be labelled."},
-	{name: "return", operation: "return", writes: true, words: report.Answer.Changed, about: "Gives rows back that are out."},
+	{name: "return", operation: "return", writes: true, words: report.Answer.Changed,
+		about: "Gives rows back that are out."},
 	{name: "undo", operation: "undo", writes: true, words: report.Answer.Changed,
 		about: "Takes back an event that the assistant caused, by another event."},
 	{name: "history", operation: "list-events", usually: map[string]any{"limit": 20}, prepare: lastEvents,
@@ -124,9 +126,9 @@ var table = []tool{
 }
 
 // instructions are for the assistant, which reads them first.
-const instructions = `nextbatch picks the rows of a table whose labels teach a model most. In a campaign: status says ` +
-	`where it stands, ask hands out rows, a person or an instrument measures them, and tell records the labels. Labels ` +
-	`that wait for a second look are checked by a person. Numbers are in the units of the table.`
+const instructions = `nextbatch picks the rows of a table whose labels teach a model most. In a campaign: status ` +
+	`says where it stands, ask hands out rows, a person or an instrument measures them, and tell records the labels. ` +
+	`Labels that wait for a second look are checked by a person. Numbers are in the units of the table.`
 
 // server offers the tools and resources of a door.
 func (d *Door) server() *sdk.Server {

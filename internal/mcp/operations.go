@@ -281,8 +281,8 @@ func problem(raw []byte) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// await waits for the job that the last operation started, and reports its progress. The job of a call that is cancelled
-// is cancelled, too.
+// await waits for the job that the last operation started, and reports its progress. The job of a call that is
+// cancelled is cancelled, too.
 func (c *call) await() error {
 	var j wire.Job
 	if err := json.Unmarshal(c.answer, &j); err != nil {
@@ -319,7 +319,8 @@ func (c *call) report(p wire.Progress) {
 		return
 	}
 	c.said++
-	_ = c.request.Session.NotifyProgress(c, &sdk.ProgressNotificationParams{ProgressToken: token, // no answer depends on it
+	// No answer depends on it.
+	_ = c.request.Session.NotifyProgress(c, &sdk.ProgressNotificationParams{ProgressToken: token,
 		Progress: float64(c.said), Message: fmt.Sprintf("%s: %d of %d", p.Stage, p.Done, p.Of)})
 }
 

@@ -39,7 +39,8 @@ func (d *Door) addResources(s *sdk.Server) {
 		s.AddResourceTemplate(&sdk.ResourceTemplate{Name: r.name, Description: r.about, MIMEType: r.mime,
 			URITemplate: scheme + "{campaign}/" + r.name}, d.reader(r))
 	}
-	var known sync.Map // names of campaigns
+	var mu sync.Mutex
+	known := map[string]bool{} // names of campaigns
 	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 			if method == "resources/list" {
@@ -48,10 +49,13 @@ func (d *Door) addResources(s *sdk.Server) {
 				if err != nil {
 					return nil, err
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				for _, name := range names {
-					if _, before := known.LoadOrStore(name, true); before {
+					if known[name] { // so that clients are told of new ones alone
 						continue
 					}
+					known[name] = true
 					for _, r := range resources {
 						s.AddResource(&sdk.Resource{Name: name + ": " + r.name, Description: r.about, MIMEType: r.mime,
 							URI: scheme + url.PathEscape(name) + "/" + r.name}, d.reader(r))

@@ -119,8 +119,8 @@ func TestAssistantsHaveTheRoleOfTheirToken(t *testing.T) {
 	v := newService(t)
 	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	reading := []string{"campaigns", "explain", "history", "rows", "status"}
-	labelling := slices.Sorted(slices.Values(append([]string{"ask", "audit", "correct", "fail", "predict", "queue", "return",
-		"tell", "undo"}, reading...)))
+	labelling := slices.Sorted(slices.Values(append([]string{"ask", "audit", "correct", "fail", "predict", "queue",
+		"return", "tell", "undo"}, reading...)))
 	for who, want := range map[string][]string{"viewer": reading, "labeller": labelling, "owner": labelling} {
 		if got := v.overHTTP(t, who).tools(); !slices.Equal(got, want) {
 			t.Errorf("%s has %q", who, got)
@@ -146,7 +146,7 @@ func TestAssistantLabels(t *testing.T) {
 	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 	c := v.overHTTP(t, "owner")
-	batch := c.says("ask", args{"rows": 2, "request": "first"}, "2 measurements are out with olga (assistant)", "; the lease")
+	batch := c.says("ask", args{"rows": 2, "request": "first"}, "2 measurements are out with olga (assistant)")
 	if again := c.says("ask", args{"rows": 2, "request": "first"}); again != batch {
 		t.Errorf("a repeated request answers %q after %q", again, batch)
 	}
