@@ -394,6 +394,9 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 		text := fmt.Sprintf("%s: %s beyond a limit: %s; ", of, words.Count(t.limits.Total, "value is",
 			"values are"), t.limits.With(ids))
 		limit := "each is taken as the limit itself"
+		if t.Label {
+			limit = "a Gaussian process learns each as a limit, other models as the limit itself"
+		}
 		if t.unsaid {
 			limit += ", or as missing where the limit is not said"
 		}
