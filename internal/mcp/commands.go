@@ -19,7 +19,7 @@ var kinds = map[string]string{"int": "integer", "uint": "integer", "float64": "n
 	"stringSlice": "array", "stringArray": "array"}
 
 // flagArguments describes the arguments of a command by its flags.
-func (d *Door) flagArguments(t tool) (list []argument) {
+func flagArguments(d *Door, t tool) (list []argument) {
 	if len(d.Files) == 0 || d.Flags == nil {
 		return nil
 	}

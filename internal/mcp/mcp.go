@@ -130,8 +130,9 @@ const instructions = `nextbatch picks the rows of a table whose labels teach a m
 	`says where it stands, ask hands out rows, a person or an instrument measures them, and tell records the labels. ` +
 	`Labels that wait for a second look are checked by a person. Numbers are in the units of the table.`
 
-// server offers the tools and resources of a door.
-func (d *Door) server() *sdk.Server {
+// serverOf offers the tools and resources of a door. Like others here it is no method, so that packages that know doors
+// do not compile what the protocol is made of again.
+func serverOf(d *Door) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "nextbatch", Version: d.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{},
 			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }})
@@ -142,24 +143,24 @@ func (d *Door) server() *sdk.Server {
 		if d.MayConfirm {
 			t.hidden = slices.DeleteFunc(slices.Clone(t.hidden), func(name string) bool { return name == "accept" })
 		}
-		if arguments := d.arguments(t); arguments != nil {
-			d.add(s, t, arguments)
+		if arguments := argumentsOf(d, t); arguments != nil {
+			add(d, s, t, arguments)
 		}
 	}
 	if len(d.Operations) > 0 {
-		d.addResources(s)
+		addResources(d, s)
 	}
 	return s
 }
 
 // Serve serves one assistant on a pair of streams until the first ends.
 func (d *Door) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return d.server().Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	return serverOf(d).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 }
 
 // ServeHTTP serves a request that others have checked: its host, its origin and the length of its body.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := d.server()
+	s := serverOf(d)
 	sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true,
 		DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, PropagateRequestCancellation: true}).ServeHTTP(w, r)
 }
@@ -172,10 +173,10 @@ type argument struct {
 	Schema   map[string]any // in JSON
 }
 
-// arguments returns what a tool takes, and nil if this door does not have it.
-func (d *Door) arguments(t tool) []argument {
+// argumentsOf returns what a tool takes, and nil if this door does not have it.
+func argumentsOf(d *Door, t tool) []argument {
 	if t.command != "" {
-		return d.flagArguments(t)
+		return flagArguments(d, t)
 	}
 	list := []argument{}
 	for _, name := range []string{t.operation, t.result} {
@@ -205,7 +206,7 @@ func (d *Door) arguments(t tool) []argument {
 // most is how many characters an answer has at most.
 const most = 20_000
 
-func (d *Door) add(s *sdk.Server, t tool, arguments []argument) {
+func add(d *Door, s *sdk.Server, t tool, arguments []argument) {
 	schema, required := map[string]any{}, []string{}
 	for _, a := range arguments {
 		if schema[a.Name] = a.Schema; a.Required {

@@ -34,10 +34,10 @@ var resources = []resource{
 const scheme = "nextbatch://campaigns/"
 
 // addResources offers the resources of all campaigns, which it names when a client lists them.
-func (d *Door) addResources(s *sdk.Server) {
+func addResources(d *Door, s *sdk.Server) {
 	for _, r := range resources {
 		s.AddResourceTemplate(&sdk.ResourceTemplate{Name: r.name, Description: r.about, MIMEType: r.mime,
-			URITemplate: scheme + "{campaign}/" + r.name}, d.reader(r))
+			URITemplate: scheme + "{campaign}/" + r.name}, reader(d, r))
 	}
 	var mu sync.Mutex
 	known := map[string]bool{} // names of campaigns
@@ -58,7 +58,7 @@ func (d *Door) addResources(s *sdk.Server) {
 					known[name] = true
 					for _, r := range resources {
 						s.AddResource(&sdk.Resource{Name: name + ": " + r.name, Description: r.about, MIMEType: r.mime,
-							URI: scheme + url.PathEscape(name) + "/" + r.name}, d.reader(r))
+							URI: scheme + url.PathEscape(name) + "/" + r.name}, reader(d, r))
 					}
 				}
 			}
@@ -68,7 +68,7 @@ func (d *Door) addResources(s *sdk.Server) {
 }
 
 // reader reads a resource of the campaign that the address names.
-func (d *Door) reader(r resource) sdk.ResourceHandler {
+func reader(d *Door, r resource) sdk.ResourceHandler {
 	return func(ctx context.Context, request *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		uri := request.Params.URI
 		name, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(uri, scheme), "/"+r.name))
