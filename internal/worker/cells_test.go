@@ -43,8 +43,9 @@ func (p *packed) words(kind, name string, values ...string) {
 
 func (p *packed) table() map[string]any { return map[string]any{"name": p.name, "columns": p.columns} }
 
-// typed returns a table as people type it, and the same with numbers. Of each, the last rows have no label.
-func typed() (text, plain packed) {
+// typed returns a table as people type it, in which one label is the given text for 0.5, and the same with numbers. Of
+// each, the last rows have no label.
+func typed(half string) (text, plain packed) {
 	const rows = 40
 	wave := wave(rows, 1)
 	text.name, plain.name = "labelled", "labelled"
@@ -61,7 +62,7 @@ func typed() (text, plain packed) {
 			cell, v, below = "< 0,25", 0.25, -1
 		}
 		if i == 9 {
-			label, want = "0,5", 0.5
+			label, want = half, 0.5
 		}
 		if i >= 25 {
 			label, want = "", math.NaN()
@@ -82,7 +83,7 @@ func typed() (text, plain packed) {
 // TestCells: a table as people type it gives the batch and the model of the same numbers.
 func TestCells(t *testing.T) {
 	c := newClient(t)
-	text, plain := typed()
+	text, plain := typed("0,5")
 	var batches, models [][]byte
 	for _, p := range []packed{text, plain} {
 		var batch struct {
@@ -133,7 +134,7 @@ func TestCells(t *testing.T) {
 // TestCensored: the argument is that of the command line.
 func TestCensored(t *testing.T) {
 	c := newClient(t)
-	text, _ := typed()
+	text, _ := typed("<0,5")
 	body := map[string]any{"n": 6, "learner": "trees", "y": []string{"y"}, "table": text.table(), "censored": "drop"}
 	if answer := c.ask(request("select", body, text.arrays...)); !strings.Contains(string(answer.Body),
 		"taken as missing") || strings.Contains(string(answer.Body), "x censored") {
@@ -205,7 +206,7 @@ func TestCellsThatCannotBe(t *testing.T) {
 // TestCellsOfCampaigns: rows that are added have the kinds of the columns of the campaign.
 func TestCellsOfCampaigns(t *testing.T) {
 	c := newClientOf(t, inMemory(&storetest.Memory{}))
-	text, _ := typed()
+	text, _ := typed("<0,5")
 	var made struct {
 		Columns  []campaign.Column
 		Labelled int
