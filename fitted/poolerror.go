@@ -50,6 +50,12 @@ func targetRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstim
 	if r.Random == nil {
 		return nil, ""
 	}
+	random := 0
+	for _, drawn := range r.Random {
+		if drawn {
+			random++
+		}
+	}
 	var errors []float64
 	for _, held := range m.Residuals() {
 		if r.Random[held.Row] {
@@ -60,8 +66,9 @@ func targetRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstim
 	if err != nil {
 		warning = fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d",
 			len(errors), conformal.LeastErrors)
-		if !m.Kind().Blends() { // which hold out as many rows wherever they are fitted
-			warning += "; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them"
+		if !m.Kind().Blends() && random >= conformal.LeastErrors { // a blend holds out every row
+			warning += fmt.Sprintf("; %s counts all %d, as each labelled row is predicted by models that have not learnt from it",
+				r.Named("Learner", string(learner.Auto)), random)
 		}
 		return nil, warning
 	}

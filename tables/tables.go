@@ -159,6 +159,8 @@ type Rows struct {
 	Warnings          []string // what was dropped or replaced, and why
 	Notes             []string // what else was done, such as how dates became numbers
 
+	Named func(field string, value ...string) string // what messages call a field (Tables.Named)
+
 	merged map[int][]int          // rows of the table that count as one, by the one that is kept
 	folder string                 // of the files of Pool, and of the scaled pool; empty means memory
 	files  []interface{ Close() } // that are mapped
@@ -191,7 +193,8 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	if err := t.checkRows(parts); err != nil {
 		return nil, err
 	}
-	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights, Ranges: t.Ranges}
+	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights, Ranges: t.Ranges,
+		Named: Tables{FieldName: t.FieldName}.Named}
 	t.remarks(parts, r)
 	t.warnOfLimits(parts[0], r)
 	defer func() {

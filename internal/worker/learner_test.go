@@ -246,3 +246,27 @@ func TestPredictionsAsFeatures(t *testing.T) {
 		t.Errorf("one member: %s", answer.Body)
 	}
 }
+
+// TestTooFewRandomRowsHeldOut: the advice on an error of the pool that is not estimated names the argument of Python.
+func TestTooFewRandomRowsHeldOut(t *testing.T) {
+	c := newClient(t)
+	x, y := linear(60)
+	drawn := make([]float64, len(y))
+	for i := range y {
+		drawn[i] = float64(i % 2)
+		if i >= 40 {
+			y[i] = math.NaN()
+		}
+	}
+	column := func(name string, array int) map[string]any {
+		return map[string]any{"name": name, "kind": "numeric", "arrays": []int{array}}
+	}
+	body := map[string]any{"table": map[string]any{"name": "frame", "columns": []any{map[string]any{"name": "x",
+		"kind": "matrix", "arrays": []int{0}, "names": []string{"a", "b"}}, column("drawn", 1), column("y", 2)}},
+		"y": []string{"y"}, "n": 2, "random_column": "drawn", "learner": "network", "epochs": 2, "hidden": []int{8}}
+	got := c.ask(request("select", body, x, list(drawn), list(y)))
+	const want = `; learner=\"auto\" counts all 20, as each labelled row is predicted by models that have not learnt from it`
+	if got.Kind != "result" || !strings.Contains(string(got.Body), want) {
+		t.Errorf("%s", got.Body)
+	}
+}

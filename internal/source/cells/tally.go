@@ -395,7 +395,7 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 			"values are"), t.limits.With(ids))
 		limit := "each is taken as the limit itself"
 		if t.Label {
-			limit = "a Gaussian process learns each as a limit, other models as the limit itself"
+			limit = "a Gaussian process of up to 1,024 labels learns each as a limit, other models as the limit itself"
 		}
 		if t.unsaid {
 			limit += ", or as missing where the limit is not said"

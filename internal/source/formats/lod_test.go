@@ -39,8 +39,8 @@ func TestLabelsBelowALimit(t *testing.T) {
 		"one limit": {func(o *sheets.Options) { o.Lod = map[string]float64{"": 0.2} }, []float64{3, 0.5, 0.2, 0.2, none, 9},
 			map[int]int8{1: -1, 2: -1, 3: -1, 5: 1},
 			`column "y": 4 values are beyond a limit: "<0.5" (line 3, id b), "<LOD" (line 4, id c), "n.d." (line 5, id d), ` +
-				`">9" (line 7, id f); a Gaussian process learns each as a limit, other models as the limit itself; ` +
-				`--censored drop makes such labels missing`},
+				`">9" (line 7, id f); a Gaussian process of up to 1,024 labels learns each as a limit, ` +
+				`other models as the limit itself; --censored drop makes such labels missing`},
 		"of the target": {func(o *sheets.Options) { o.Lod = map[string]float64{"": 7, "y": 0.1} },
 			[]float64{3, 0.5, 0.1, 0.1, none, 9}, map[int]int8{1: -1, 2: -1, 3: -1, 5: 1}, `"n.d." (line 5, id d)`},
 		"dropped": {func(o *sheets.Options) { o.Censored = cells.CensoredDrop }, []float64{3, none, none, none, none, none},
