@@ -67,8 +67,8 @@ func targetRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstim
 		warning = fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d",
 			len(errors), conformal.LeastErrors)
 		if !m.Kind().Blends() && random >= conformal.LeastErrors { // a blend holds out every row
-			warning += fmt.Sprintf("; %s counts all %d, as each labelled row is predicted by models that have not learnt from it",
-				r.Named("Learner", string(learner.Auto)), random)
+			warning += fmt.Sprintf("; %s counts all %d, as each labelled row is predicted by models that have not learnt "+
+				"from it", r.Named("Learner", string(learner.Auto)), random)
 		}
 		return nil, warning
 	}

