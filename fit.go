@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -103,14 +104,6 @@ func (r *Request) nothingToPick(rows *tables.Rows) error {
 		"%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
 }
 
-// fewRows reports that fewer rows have a label and all inputs than a model needs.
-type fewRows struct {
-	rows int
-	text string
-}
-
-func (e *fewRows) Error() string { return e.text }
-
 // checkLabels reports labels that no model can be fitted to, with a way out, and adds warnings about others.
 func (r *Request) checkLabels(rows *tables.Rows, way string) error {
 	if fewest := r.Learner.Fewest(); rows.Train.Rows < fewest {
@@ -119,7 +112,7 @@ func (r *Request) checkLabels(rows *tables.Rows, way string) error {
 		if r.Missing == tables.DropMissing {
 			text += fmt.Sprintf("; fill in the others, or use %s", r.named("Missing", "impute"))
 		}
-		return &DataError{Cause: &fewRows{rows.Train.Rows, text + way}}
+		return &DataError{Cause: &needs.FewRowsError{Rows: rows.Train.Rows, Text: text + way}}
 	}
 	err := r.Learner.CheckLabels(slices.Max(encode.CountLabels(rows.Labels)))
 	if err != nil && len(r.Given) == 0 {

@@ -77,9 +77,9 @@ type Seconds struct {
 // that of Admit or of the context. With Folder, the caller closes the plan.
 func (r Request) Plan(ctx context.Context) (*Plan, error) {
 	p, err := r.plan(ctx, r.Spec.Method == "" && r.starts())
-	var few *fewRows
+	var few *needs.FewRowsError
 	if r.Spec.Method == "" && errors.As(err, &few) { // some labelled rows lack inputs
-		r.Spec = needs.Start(few.rows, r.pool().Rows())
+		r.Spec = needs.Start(few.Rows, r.pool().Rows())
 		return r.plan(ctx, true)
 	}
 	return p, err

@@ -10,7 +10,9 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/learner"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // An ask of n rows, after A rows have been asked for, has
@@ -215,6 +217,11 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		}
 	}
 	plan, err := r.Plan(ctx)
+	var few *needs.FewRowsError
+	if errors.As(err, &few) { // some labelled rows lack inputs
+		r.Spec = spec.Spec{}
+		plan, err = r.Plan(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +230,7 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	}
 	f := plan.Fitted()
 	if learns && f == nil { // a method without a model
-		if f, err = r.Fit(ctx); err != nil {
+		if f, err = r.Fit(ctx); err != nil && !errors.As(err, &few) {
 			return nil, err
 		}
 	}

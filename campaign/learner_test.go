@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"github.com/nextbatch/nextbatch/learner"
@@ -274,6 +275,43 @@ func TestChangeOfLearner(t *testing.T) {
 	}
 	if len(texts) != 4 || !strings.Contains(texts[0], " gp") || texts[1] != "1.00 network" || texts[3] != texts[0] {
 		t.Errorf("the learners were %q", texts)
+	}
+}
+
+// TestLabelledRowsThatLackInputs: where rows with gaps are dropped and too few labelled ones are left, a campaign asks
+// without a model and says so, as with too few labels; with enough, it has one.
+func TestLabelledRowsThatLackInputs(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"", "random", nextbatch.ProcessSpec} {
+		ids, x := dataset.NewText("name"), dataset.NewNumeric("x")
+		for row := range 40 {
+			ids.Append(fmt.Appendf(nil, "r%d", row))
+			x.Append(math.Sqrt(float64(row - 6)))
+		}
+		settings := campaign.Settings{Spec: method, Missing: "drop",
+			Choices: fitted.Choices{Learner: learner.Auto}}
+		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{Table: mustTable(ids, x),
+			IDColumn: "name", Targets: []string{"y"}, Settings: settings, By: ada})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range 10 {
+			tell(t, c, fmt.Sprint("r", row), float64(row))
+		}
+		b := ask(t, c, campaign.Ask{Rows: 3})
+		said := slices.ContainsFunc(b.Result.Warnings, func(w string) bool {
+			return strings.Contains(w, "4 rows have a label, too few to train a model: the batch is spread over the inputs")
+		})
+		if len(b.Rows) != 3 || b.Model != "" || said != (method != "random") {
+			t.Errorf("%q: %v by model %q: %q", method, b.Rows, b.Model, b.Result.Warnings)
+		}
+		if m, err := c.Map(t.Context(), campaign.Ask{}, 40); err != nil || m.Labels != 0 {
+			t.Errorf("%q: a map %v, %v", method, m, err)
+		}
+		tell(t, c, b.Rows[0].ID, 5.5)
+		if b := ask(t, c, campaign.Ask{Rows: 3}); b.Model == "" || b.Trained != 5 {
+			t.Errorf("%q: model %q of %d rows", method, b.Model, b.Trained)
+		}
 	}
 }
 

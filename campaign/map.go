@@ -2,12 +2,14 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/forecast"
+	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/picture"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/learner"
@@ -92,12 +94,16 @@ func (v *shown) model() *learner.Model {
 
 // shown reads the rows and fits the model, with the networks that the kernel of the campaign's method uses.
 func (c *Campaign) shown(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*shown, error) {
-	v := &shown{}
+	v, few := &shown{}, &needs.FewRowsError{}
 	var err error
 	if rows.suffice(r.Learner) {
-		if v.fit, _, _, err = c.fit(ctx, s, rows, r); err != nil {
+		if v.fit, _, _, err = c.fit(ctx, s, rows, r); errors.As(err, &few) { // some labelled rows lack inputs
+			r.Spec = needs.Start(few.Rows, len(rows.open))
+		} else if err != nil {
 			return nil, err
 		}
+	}
+	if v.fit != nil {
 		r.Model = v.fit.Model
 		v.by = mapSpec(r)
 		if err := v.fit.Train(ctx, r.Options, v.by.TrainedNetworks()); err != nil {

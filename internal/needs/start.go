@@ -22,3 +22,11 @@ func Start(labelled, pool int) spec.Spec {
 	}
 	return spec.MustParse(startSpec)
 }
+
+// FewRowsError reports that fewer rows have a label and all inputs than a model needs.
+type FewRowsError struct {
+	Rows int
+	Text string
+}
+
+func (e *FewRowsError) Error() string { return e.Text }

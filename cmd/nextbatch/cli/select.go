@@ -262,7 +262,7 @@ func (s *selecting) compute(ctx context.Context) (*answer, error) {
 
 // pick selects the batch.
 func (s *selecting) pick(ctx context.Context) (*nextbatch.Result, error) {
-	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
+	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.plan.Spec)
 	if why := s.plan.Fitted().PickedBy(s.request.WithDefaults().Spec); why != "" {
 		s.progress.say("%s", why)
 	}
