@@ -91,8 +91,9 @@ load: ## Put the service under load for minutes, with and without a greedy clien
 	$(if $(LOAD),,go run ./cmd/load -rows 10000 -rate 100 -lasts 2m -kill 100)
 
 .PHONY: generate
-generate: ## Regenerate the assembly of internal/simd.
+generate: ## Regenerate the assembly of internal/simd, and the warnings of docs/messages.md.
 	go generate ./...
+	go test -count=1 ./cmd/nextbatch -run TestDocsWarnings -write-messages
 
 .PHONY: cross
 cross: $(PLATFORMS) ## Compile the code for macOS and Windows, and the tests for Windows, which differs most.

@@ -118,9 +118,9 @@ func (r Request) plan(ctx context.Context, starts bool) (_ *Plan, err error) {
 	}
 	if starts {
 		p.Rows.Labels = matrix.Dense[float64]{} // of no use, and there may be none of a target
-		p.Warnings = append(p.Warnings,
-			fmt.Sprintf("%s a label, too few to train %s: the batch is spread over the inputs, by %s",
-				words.Count(p.problem.Train.Rows, "row has", "rows have"), r.neededText(), p.Spec))
+		//warning:spread-batch
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s a label, too few to train %s: the batch is spread over the "+
+			"inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), r.neededText(), p.Spec))
 	}
 	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.poolSize(), p.problem.Pool.Cols
 	if r.Ranks != nil {

@@ -145,6 +145,7 @@ func newBatch(s spec.Spec, r *selection.Result, warnings []string, kernel time.D
 		Typical: r.Typical, Device: r.Device, Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {
+		//warning:random-rows
 		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step,
 			words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
 	}

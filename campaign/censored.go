@@ -104,6 +104,7 @@ func (s *State) limitsAsLabels() string {
 	if len(list) == 0 {
 		return ""
 	}
+	//warning:limits-as-labels
 	text := words.Count(len(list), "label is a limit", "labels are limits") +
 		", which only a Gaussian process takes as such: " + strings.Join(list[:min(most, len(list))], ", ")
 	if len(list) > most {

@@ -205,6 +205,7 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 			}
 		}
 		if len(wrong) > 0 && together[name] {
+			//warning:not-kept
 			said = append(said, fmt.Sprintf("column %q: %s not kept, because it is not an input: its values come with the "+
 				"labels",
 				name, words.Count(len(wrong), "value is", "values are")))

@@ -187,6 +187,7 @@ func InUnit(c Column, known string) (in Column, said string, err error) {
 				c.Format(row))
 		}
 		in, err = numbers.as(known, nil)
+		//warning:taken-unit
 		return in, fmt.Sprintf("column %q: numbers without a unit are taken as %s", c.Name(), known), err
 	case known == "":
 		return refuse(own.Row,
@@ -199,6 +200,7 @@ func InUnit(c Column, known string) (in Column, said string, err error) {
 			known)
 	}
 	in, err = numbers.as(known, convert)
+	//warning:converted-unit
 	return in, fmt.Sprintf("column %q: numbers in %s are converted to %s", c.Name(), own.Name, known), err
 }
 

@@ -48,6 +48,7 @@ func DoubtfulWarning(list []DoubtfulLabel, audit string) string {
 	if more := len(list) - most; more > 0 {
 		named = append(named, words.Count(more, "other", "others"))
 	}
+	//warning:doubtful-labels
 	return fmt.Sprintf(
 		"%s like a slip (%s); correct or remove what is wrong; %s compares each of them with a prediction",
 		words.Count(len(list), "label looks", "labels look"), strings.Join(named, " | "), audit)

@@ -64,6 +64,7 @@ func targetRMSE(r *tables.Rows, m *learner.Model) (estimate *conformal.RMSEEstim
 	}
 	e, err := conformal.EstimateRMSE(errors)
 	if err != nil {
+		//warning:no-pool-error
 		warning = fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d",
 			len(errors), conformal.LeastErrors)
 		if !m.Kind().Blends() && random >= conformal.LeastErrors { // a blend holds out every row

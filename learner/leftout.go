@@ -199,6 +199,7 @@ func (m *Model) LeftOutNotes(name, aside func(row int) string) (notes []string) 
 		if aside != nil && aside(l.Row) != "" {
 			what += ", " + aside(l.Row) + ","
 		}
+		//warning:left-out-label
 		notes = append(notes,
 			fmt.Sprintf("the label %s of row %s%s was left out of the fit: the other labels suggest about %s, and nine of ten "+
 				"are within %s of what is predicted for them; correct it if it is wrong",

@@ -138,6 +138,7 @@ func (OnDevice) Train(ctx context.Context, c Config, members int, d Data,
 	}
 	e, histories, err = CPU{}.Train(ctx, c, members, d, progress)
 	for i := range histories {
+		//warning:on-the-cpu
 		histories[i].Note = fmt.Sprintf("the networks were trained on the CPU, not on %s: %s", device.Name(), why)
 	}
 	return e, histories, err

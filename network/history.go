@@ -30,6 +30,7 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
+	//warning:diverged
 	return fmt.Sprintf("training of network %d (from 0) diverged in epoch %d of %d (loss %v, validation RMSE %v); the "+
 		"parameters of epoch %d were kept",
 		e.Member, e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)

@@ -148,6 +148,7 @@ func (d *driver) run(q *question) error {
 		if len(q.order) > 0 {
 			how = "drawn at random"
 		}
+		//warning:random-rows
 		d.space.Note("from step %d on, all candidates are equally good: they coincide with labelled or picked rows, "+
 			"or their features are zero; rows were %s", d.tied, how)
 	}

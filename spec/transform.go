@@ -262,6 +262,7 @@ func conditioned(ctx context.Context, s Step[float64], inKernel conditioner,
 // warnOf warns if a fit needed jitter, and passes the error on.
 func (s Step[T]) warnOf(fit transform.Fit, err error) error {
 	if fit.Jitter > 0 {
+		//warning:jitter
 		s.Warn("rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by "+
 			"as much", fit.Jitter)
 	}

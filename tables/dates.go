@@ -70,6 +70,7 @@ func (t Tables) assumeDates(found *datesFound, all *dataset.Table, parts []part,
 		if err != nil {
 			return err
 		}
+		//warning:day-or-month
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("column %q: %s, %q, may start with the day or with the month, and no other value settles it; it is "+
 				"taken to start with the %s, %s; write dates as 2006-01-31 to be certain",

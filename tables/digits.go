@@ -32,12 +32,15 @@ func (t Tables) warnOfDigits(labelled, all *dataset.Table, r *Rows) {
 func coarseText(c dataset.Coarse, raw bool) string {
 	switch {
 	case c.Single && raw:
+		//warning:raw-digits
 		return fmt.Sprintf("column %q loses digits: %v, which the network takes; train it on the column less an offset, "+
 			"such as %.4g, or, if it is a network of this program, fit it again", c.Column, c, c.Around)
 	case c.Single:
+		//warning:lost-digits
 		return fmt.Sprintf("column %q may have lost digits: %v, as which it was saved; save it as float64, or subtract an "+
 			"offset before that, such as %.4g", c.Column, c, c.Around)
 	}
+	//warning:lost-digits
 	return fmt.Sprintf("column %q may have lost digits: %v; subtract an offset before the column is saved, such as %.4g",
 		c.Column, c, c.Around)
 }

@@ -38,6 +38,7 @@ func (t Tables) inputs(ctx context.Context, parts []part, labels matrix.Dense[fl
 	names = without(names, leaks)
 	all, err := t.fitInputs(ctx, numbering.others(names), parts, r)
 	if errors.Is(err, errNoInput) && len(numbering.counts) > 0 {
+		//warning:numbers-as-input
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input",
 				words.Some(words.Quoted(numbering.counts))))
@@ -117,8 +118,10 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	switch len(others) {
 	case 0:
 	case 1:
+		//warning:unknown-column
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not in the labelled table and is not used", others[0]))
 	default:
+		//warning:unknown-column
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not in the labelled table and are not used: %s",
 			len(others), words.Some(words.Quoted(others))))
 	}
@@ -214,9 +217,11 @@ func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r
 	}
 	e.Times = dates.times
 	for _, name := range empty {
+		//warning:constant-column column … is not used: all its values are missing
 		e.Dropped = append(e.Dropped, encode.DroppedInput{Column: name, Reason: "all its values are missing"})
 	}
 	for _, name := range dates.constants {
+		//warning:constant-column column … is not used: has a single value
 		e.Dropped = append(e.Dropped, encode.DroppedInput{Column: name, Reason: "has a single value"})
 	}
 	return e, nil
@@ -272,8 +277,10 @@ func droppedColumns(dropped []encode.DroppedInput) (warnings []string) {
 		names := columns[reason]
 		switch {
 		case len(names) == 1:
+			//warning:unused-column
 			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
 		default:
+			//warning:unused-column
 			warnings = append(warnings, fmt.Sprintf("%d columns are not used: %s: %s", len(names), reason,
 				words.Some(words.Quoted(names))))
 		}
@@ -326,6 +333,7 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 		}
 	}
 	if len(unknown) > 0 {
+		//warning:unseen-levels
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: levels that the model has not seen are taken as unknown: %s",
 			t.tableNames(parts), words.Some(unknown)))
 	}

@@ -122,12 +122,15 @@ func (e *LabelsError) Error() string {
 		of = fmt.Sprintf(" in column %q", e.Target)
 	}
 	if e.Constant {
+		//warning:equal-labels
 		return fmt.Sprintf("all %d labels%s are %v: a network learns nothing from them", e.Labels, of, e.Value)
 	}
 	if e.Two {
+		//warning:two-values
 		return fmt.Sprintf("the labels%s have only two values, %v and %v, and are treated as numbers: this is regression; "+
 			"for classes, take the active learning of a classifier", of, e.Value, e.Other)
 	}
+	//warning:few-labels
 	return fmt.Sprintf("only %s a label%s: a network learns little from so few, and its errors and intervals mean "+
 		"little; label at least %d", words.Count(e.Labels, "row has", "rows have"), of, fewLabels)
 }

@@ -48,6 +48,7 @@ func (t Tables) suggestRanges(r *Rows) {
 			continue
 		}
 		ranges[k].Low = 0
+		//warning:undeclared-range
 		text := fmt.Sprintf("no label of %q is negative", target)
 		for _, most := range []float64{1, 100} {
 			if slices.Max(labels) <= most {
@@ -60,6 +61,7 @@ func (t Tables) suggestRanges(r *Rows) {
 	}
 	if some != nil {
 		declared := t.Named("Ranges", ranges.String())
+		//warning:undeclared-range
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: if none can be, declare it (%s), and predictions and "+
 			"intervals stay inside", strings.Join(some, ", "), declared))
 	}

@@ -105,21 +105,25 @@ func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *
 		}
 		p.rows = kept
 		if impute {
+			//warning:no-inputs
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s", p.name,
 				words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is",
 					false: "are"}[len(missing.Rows) == 1], strings.Join(missing.Places, ", ")))
 		} else {
+			//warning:lacks-input …: … rows lack an input: …; dropped
 			r.Warnings = append(r.Warnings, missing.Error()+"; dropped")
 		}
 	}
 	for _, s := range sources(parts) {
 		if names := lacking.nowhere(s, parts, r.Encoder); t.Encoder != nil && len(names) > 0 {
+			//warning:input-without-values
 			r.Warnings = append(r.Warnings,
 				fmt.Sprintf("%s: no row has a value of %s, which every row had that the model learnt from; "+
 					"its errors and intervals do not hold here: fit it without what is only known where the label is",
 					t.tableName(s, parts), words.Some(words.Quoted(names))))
 		}
 		if text := lacking.text(s, t.IDColumn); text != "" {
+			//warning:imputed
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s leaves such rows out",
 				t.tableName(s, parts), text, t.Named("Missing", "drop")))
 		}

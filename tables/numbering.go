@@ -140,6 +140,7 @@ func unique(c dataset.Column) bool {
 
 func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 	for _, name := range n.index {
+		//warning:frame-index
 		r.Warnings = append(r.Warnings, fmt.Sprintf(
 			"column %q is not used: it has no name and looks like the index of a data frame; "+
 				"%s names the rows by it, %s makes it an input", name, t.Named("IDColumn", name), t.Named("Keep", name)))
@@ -147,10 +148,12 @@ func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 	switch len(n.counts) {
 	case 0:
 	case 1:
+		//warning:row-numbers
 		r.Warnings = append(r.Warnings, fmt.Sprintf(
 			"column %q is not used: it looks like row numbers, whole numbers that only rise or only fall; "+
 				"%s makes it an input", n.counts[0], t.Named("Keep", n.counts[0])))
 	default:
+		//warning:row-numbers
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; "+
 				"%s makes a column an input",

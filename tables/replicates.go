@@ -63,6 +63,7 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 	}
 	p.rows = kept
 	if several > 0 {
+		//warning:same-id
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("%s: %s several labels, in %d rows; each such id counts as one row with the mean of its labels", p.name,
 				words.Count(several, "id has", "ids have"), merged))

@@ -203,6 +203,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		}
 	}()
 	if t.Table == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
+		//warning:unlabelled-rows
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s", parts[0].name,
 			words.Count(t.Train.Rows()-len(parts[0].rows), "row has no label and is dropped",
 				"rows have no label and are dropped")))
@@ -293,6 +294,7 @@ func (t Tables) warnOfLimits(labelled part, r *Rows) {
 			}
 		}
 		if limits > 0 {
+			//warning:limits-as-labels
 			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q: %s, which only a Gaussian process takes as such", target,
 				words.Count(limits, "label is a limit", "labels are limits")))
 		}

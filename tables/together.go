@@ -165,9 +165,11 @@ func (c compared) equals() (reason, why string) {
 		switch times, both := c.multiple(numbers, k); {
 		case both == 0:
 		case times == 1:
+			//warning:leak
 			return copied, fmt.Sprintf("equals %s in all %s rows that have both, so it is a copy of it",
 				c.label(k), words.Whole(both))
 		default:
+			//warning:leak
 			return copied, fmt.Sprintf("is %s times %s in all %s rows that have both, so it is a copy of it",
 				strconv.FormatFloat(times, 'g', -1, 64), c.label(k), words.Whole(both))
 		}
@@ -204,6 +206,7 @@ func (c compared) multiple(numbers *dataset.Numeric, k int) (times float64, both
 func (c compared) namesake() (reason, why string) {
 	for _, target := range c.targets {
 		if target != c.name && strings.TrimLeft(target, "_") == c.name {
+			//warning:leak
 			return "has the name of the label", fmt.Sprintf("has the name of the label (%q)", target)
 		}
 	}
@@ -226,6 +229,7 @@ func (c compared) together() (reason, why string) {
 	if !exactly && (chance >= rareLeft || c.others.share() > few || c.labelled.share() < times*c.others.share()) {
 		return "", ""
 	}
+	//warning:leak has values in … of … labelled rows and in … of … others, so it is measured together with the label
 	return together, c.counts() + ", so it " + together
 }
 
@@ -528,9 +532,11 @@ func (t Tables) leakTexts(leaks []Judged) (warnings []string) {
 	for _, why := range whys {
 		names, text, way := columns[why], "", fmt.Sprintf("; %s makes a column an input", t.Named("Keep"))
 		if len(names) == 1 {
+			//warning:leak
 			text, way = fmt.Sprintf("column %q is not used: it %s", names[0], why),
 				fmt.Sprintf("; %s makes it an input", t.Named("Keep", names[0]))
 		} else {
+			//warning:leak
 			text = fmt.Sprintf("%d columns are not used: each %s: %s", len(names), why, words.Some(words.Quoted(names)))
 		}
 		if absent[why] {
@@ -539,6 +545,7 @@ func (t Tables) leakTexts(leaks []Judged) (warnings []string) {
 		warnings = append(warnings, text+way)
 	}
 	if len(rest) > 0 {
+		//warning:leak
 		warnings = append(warnings, fmt.Sprintf("%s for such reasons: %s",
 			words.Count(len(rest), "more column is not used", "more columns are not used"), words.Some(words.Quoted(rest))))
 	}
@@ -560,6 +567,7 @@ func (t Tables) warnOfJudged(judged []Judged, r *Rows) {
 		}
 	}
 	if len(apart) > 0 {
+		//warning:unlike-candidates
 		r.Warnings = append(r.Warnings, fmt.Sprintf("labelled rows are unlike the others: %s; errors and intervals "+
 			"are those of rows like the labelled ones, and may be too small for the others", words.Some(apart)))
 	}

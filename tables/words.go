@@ -44,12 +44,14 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 			places = append(places, fmt.Sprintf("%s is %q", t.place(parts, w.first), c.Format(w.first)))
 		}
 		if 5*w.commas >= 4*(w.numbers+w.other) && w.commas > 0 {
+			//warning:decimal-commas
 			r.Warnings = append(r.Warnings,
 				fmt.Sprintf(
 					"column %q is treated as words, but its values are numbers with decimal commas: %s is %q; make them numbers",
 					c.Name(), t.place(parts, w.first), c.Format(w.first)))
 		}
 		if 5*w.units >= 4*(w.numbers+w.other) && w.units > 0 {
+			//warning:units-as-words
 			r.Warnings = append(r.Warnings,
 				fmt.Sprintf(
 					"column %q is treated as words, but its values are numbers with units: %s is %q; make them numbers in one unit",
@@ -62,6 +64,7 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 	switch len(nearly) {
 	case 0:
 	case 1:
+		//warning:mostly-numbers
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf(
 				"column %q is mostly numbers but is treated as words because of %s: %s; correct such cells or leave them empty",
@@ -70,6 +73,7 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 		for i, name := range nearly {
 			places[i] = fmt.Sprintf("in column %q %s", name, places[i])
 		}
+		//warning:mostly-numbers
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells "+
 				"or leave them empty", len(nearly), cells, words.Some(places)))
@@ -153,6 +157,7 @@ func (r *Rows) Unlabelled() string {
 	if list == nil {
 		return ""
 	}
+	//warning:unlabelled-levels
 	return "predictions know nothing of levels that no labelled row has: " + words.Some(list)
 }
 

@@ -235,11 +235,7 @@ func TestDocsGoNames(t *testing.T) {
 func goNames(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	names := map[string]map[string]bool{}
-	for _, path := range sourceFiles(t) {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range readCode(t).files {
 		in := names[file.Name.Name]
 		if in == nil {
 			in = map[string]bool{}

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -23,7 +19,7 @@ import (
 )
 
 // The tests of this file hold the documentation against the program: commands
-// run, links lead somewhere, and every warning is explained.
+// run, and links lead somewhere.
 
 var root = filepath.Join("..", "..")
 
@@ -346,49 +342,6 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
-// TestDocsWarnings: docs/messages.md has the words of every warning in the code.
-func TestDocsWarnings(t *testing.T) {
-	text := strings.Join(strings.Fields(messagesPage(t)), " ")
-	count, returned := 0, map[string]map[string][]string{}
-	for _, file := range sourceFiles(t) {
-		folder := filepath.Dir(file)
-		if returned[folder] == nil {
-			returned[folder] = returnedIn(t, folder)
-		}
-		for _, words := range warningsIn(t, file, returned[folder]) {
-			count++
-			if !strings.Contains(text, words) {
-				t.Errorf("%s: docs/messages.md does not explain %q", file, words)
-			}
-		}
-	}
-	if count < 80 {
-		t.Errorf("only %d warnings were found in the code", count)
-	}
-}
-
-// TestDocsErrors: docs/messages.md quotes errors of the program. Where … stands for a
-// name or a number, the parts around it are in the code.
-func TestDocsErrors(t *testing.T) {
-	_, text, _ := strings.Cut(messagesPage(t), "\n## Errors\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	var code strings.Builder
-	for _, file := range sourceFiles(t) {
-		code.WriteString(strings.Join(literals(t, file), "\n"))
-	}
-	quoted := regexp.MustCompile("(?m)^- `([^`]+)`").FindAllStringSubmatch(text, -1)
-	if len(quoted) < 40 {
-		t.Errorf("only %d messages are quoted", len(quoted))
-	}
-	for _, m := range quoted {
-		for part := range strings.SplitSeq(m[1], "…") {
-			if part = strings.Trim(part, " ,;:"); !strings.Contains(code.String(), part) {
-				t.Errorf("no message has %q, of %q", part, m[1])
-			}
-		}
-	}
-}
-
 // TestDocsMeasurements: the commands of docs/maintaining.md name tests, benchmarks and flags that exist.
 func TestDocsMeasurements(t *testing.T) {
 	text := pages(t)[filepath.Join(root, "docs", "maintaining.md")]
@@ -462,210 +415,6 @@ func TestDocsColumns(t *testing.T) {
 			}
 		}
 	}
-}
-
-// messagesPage returns the text of docs/messages.md.
-func messagesPage(t *testing.T) string {
-	t.Helper()
-	return pages(t)[filepath.Join(root, "docs", "messages.md")]
-}
-
-// sourceFiles returns the Go files of all packages, without tests.
-func sourceFiles(t *testing.T) (paths []string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules"):
-			return fs.SkipDir
-		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
-			paths = append(paths, path)
-		}
-		return nil
-	})
-	if err != nil || len(paths) < 100 {
-		t.Fatalf("%v, %d files", err, len(paths))
-	}
-	return paths
-}
-
-// literals returns the strings in a Go file, with every name and number that a format
-// inserts replaced by a line break.
-func literals(t *testing.T, file string) (list []string) {
-	t.Helper()
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	eachText(tree, func(text string) {
-		list = append(list, regexp.MustCompile(`%[0-9.]*[a-z]`).ReplaceAllString(text, "\n"))
-	})
-	return list
-}
-
-// eachText visits the strings in a piece of code. What + puts together is one.
-func eachText(of ast.Node, visit func(text string)) {
-	ast.Inspect(of, func(n ast.Node) bool {
-		e, ok := n.(ast.Expr)
-		if !ok {
-			return true
-		}
-		text, ok := constantText(e)
-		if ok {
-			visit(text)
-		}
-		return !ok
-	})
-}
-
-// constantText returns the value of a string, or of several that + puts together.
-func constantText(e ast.Expr) (text string, ok bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		return text, e.Kind == token.STRING && err == nil
-	case *ast.BinaryExpr:
-		before, first := constantText(e.X)
-		after, second := constantText(e.Y)
-		return before + after, e.Op == token.ADD && first && second
-	}
-	return "", false
-}
-
-// warningsIn returns, for each warning in a Go file, its longest part without a name or a number. Where a warning is a
-// variable, those are the texts that it begins with, or those that a function returns.
-func warningsIn(t *testing.T, file string, returned map[string][]string) (list []string) {
-	t.Helper()
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range tree.Decls {
-		texts := map[string][]string{}
-		ast.Inspect(d, func(n ast.Node) bool {
-			set, ok := n.(*ast.AssignStmt)
-			for i := 0; ok && i < len(set.Lhs); i++ {
-				to, isName := set.Lhs[i].(*ast.Ident)
-				if !isName || set.Tok != token.DEFINE && to.Name != "warnings" {
-					continue
-				}
-				said := saidBy(set.Rhs[min(i, len(set.Rhs)-1)], returned)
-				if _, isList := set.Rhs[0].(*ast.CompositeLit); isList && to.Name == "warnings" {
-					list = append(list, said...)
-				}
-				texts[to.Name] = append(texts[to.Name], said...)
-			}
-			return true
-		})
-		ast.Inspect(d, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || !warns(call, !asides.MatchString(file)) {
-				return true
-			}
-			if said := longestText(call); said != "" {
-				list = append(list, said)
-				return true
-			}
-			for _, argument := range call.Args {
-				if name, ok := argument.(*ast.Ident); ok {
-					list = append(list, texts[name.Name]...)
-				}
-				list = append(list, saidBy(argument, returned)...)
-			}
-			return true
-		})
-	}
-	return list
-}
-
-// returnedIn lists the longest parts of the texts that the functions of a folder return.
-func returnedIn(t *testing.T, folder string) map[string][]string {
-	t.Helper()
-	returned := map[string][]string{}
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range tree.Decls {
-			function, ok := d.(*ast.FuncDecl)
-			if !ok || strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			ast.Inspect(function, func(n ast.Node) bool {
-				if end, ok := n.(*ast.ReturnStmt); ok && longestText(end) != "" {
-					returned[function.Name.Name] = append(returned[function.Name.Name], longestText(end))
-				}
-				return true
-			})
-		}
-	}
-	return returned
-}
-
-// saidBy returns the longest part of an expression that is a text, or of those that a function returns.
-func saidBy(e ast.Expr, returned map[string][]string) []string {
-	if said := longestText(e); said != "" {
-		return []string{said}
-	}
-	if call, ok := e.(*ast.CallExpr); ok {
-		switch f := call.Fun.(type) {
-		case *ast.Ident:
-			return returned[f.Name]
-		case *ast.SelectorExpr:
-			if f.Sel.Name != "Error" { // errors have a part of the page to themselves
-				return returned[f.Sel.Name]
-			}
-		}
-	}
-	return nil
-}
-
-// longestText returns the longest part of the strings in a piece of code that has no name and no number; empty if it is
-// short.
-func longestText(of ast.Node) (longest string) {
-	eachText(of, func(text string) {
-		for _, part := range regexp.MustCompile(`%[0-9.]*[a-z]`).Split(text, -1) {
-			if len(part) > len(longest) {
-				longest = strings.TrimSpace(part)
-			}
-		}
-	})
-	if len(longest) <= 4 {
-		return ""
-	}
-	return longest
-}
-
-// asides match the files whose notes are not warnings: they say how a table was read, or what a page shows.
-var asides = regexp.MustCompile(`(dataset|internal)/source/|tables/|internal/earlierdata/|internal/server/`)
-
-// warns reports whether a call is warn(…), note(…), append(warnings, …) or, with notes, append(notes, …).
-func warns(call *ast.CallExpr, notes bool) bool {
-	switch lowerName(call.Fun) {
-	case "warn", "note":
-		return true
-	case "append":
-		to := lowerName(call.Args[0])
-		return to == "warnings" || notes && to == "notes"
-	}
-	return false
-}
-
-// lowerName is the name of a variable, a field or a function, in lower case.
-func lowerName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return strings.ToLower(e.Name)
-	case *ast.SelectorExpr:
-		return strings.ToLower(e.Sel.Name)
-	}
-	return ""
 }
 
 // TestDocsSpecs: what looks like a spec is one.

@@ -204,6 +204,7 @@ func Labels(ctx context.Context, s network.Sample, o Options) ([]*Report, error)
 		}
 	}
 	if a.diverged > 0 {
+		//warning:diverged
 		return reports, fmt.Errorf("%d of %d networks diverged, so their predictions may be poor; the first: %w",
 			a.diverged, a.done, a.first)
 	}

@@ -134,6 +134,7 @@ func (g Grid) Omitted() (texts []string) {
 		takers := g.takers(s)
 		for _, kind := range g.kinds() {
 			if !slices.Contains(takers, kind) {
+				//warning:learner-lacks
 				texts = append(texts, fmt.Sprintf("%s, %s is left out: %s", kind, s, lacking(kind, s)))
 			}
 		}

@@ -262,6 +262,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
 	if alone(r.spec, p) {
 		chosen, _ = spec.Parse(randomSpec)
 		rec.Fallbacks = p.Batch
+		//warning:single-member
 		rec.Warnings = append(rec.Warnings,
 			"the blend has a single member, which has no predictions to compare with: the batch is random")
 	}
@@ -285,6 +286,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, m roundModel) error {
 	}
 	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)
 	if err != nil {
+		//warning:effective-dimension
 		rec.Warnings = append(rec.Warnings, "effective dimension: "+err.Error())
 	}
 	return ctx.Err()

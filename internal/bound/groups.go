@@ -33,6 +33,7 @@ func (b *Bound) setGroups() error {
 	}
 	c.PerGroup, c.MinPerGroup, c.MaxGroups = b.Ask.PerGroup, b.Ask.MinPerGroup, b.Ask.MaxGroups
 	if unnamed > 0 {
+		//warning:no-group
 		b.warn("%s: %s no group in column %q; all such rows together count as one group", b.poolName("pool"),
 			words.Count(unnamed, "candidate has", "candidates have"), b.GroupColumn)
 	}
@@ -61,6 +62,7 @@ func (b *Bound) warnOfEmptyGroups(known map[string]int) {
 		}
 	}
 	if len(empty) > 0 {
+		//warning:empty-groups
 		b.warn("column %q: %s: %s", b.GroupColumn, words.Count(len(empty),
 			"group has no candidates, so the batch has no row of it",
 			"groups have no candidates, so the batch has no row of them"), words.Some(empty))

@@ -30,6 +30,7 @@ func (b *Bound) names() error {
 		if at, ok := b.byName[name]; ok {
 			b.Constraints.Exclude = append(b.Constraints.Exclude, at)
 		} else {
+			//warning:no-such-candidate
 			b.warn("%s: there is no candidate %q", b.named("Exclude"), name)
 		}
 	}
@@ -76,6 +77,7 @@ func (b *Bound) warnOfLabels() {
 		}
 	}
 	if count > 0 {
+		//warning:labelled-candidates
 		b.warn("%s: %s a label in %s, which is ignored; move such rows to %s if they are to count as labelled",
 			b.poolName("pool"), words.Count(count, "candidate has", "candidates have"), tables.TargetText(b.rows.TargetColumns),
 			b.trainName("a table for "+b.named("Train")))
@@ -93,6 +95,7 @@ func (b *Bound) labelledAlready() []int {
 	name := b.trainName("the table of labelled rows")
 	ids, err := train.Column(b.rows.IDColumn)
 	if err != nil {
+		//warning:no-ids
 		b.warn("%s has no column %q, so candidates that already have a label there cannot be recognised", name,
 			b.rows.IDColumn)
 		return nil
@@ -118,6 +121,7 @@ func (b *Bound) labelledAlready() []int {
 		seen[id] = true
 	}
 	if len(found) > 0 {
+		//warning:already-labelled
 		b.warn("%s: %s a label in %s and cannot be picked: %s", b.poolName("pool"),
 			words.Count(len(found), "candidate already has", "candidates already have"), name, words.Some(found))
 	}
@@ -145,10 +149,12 @@ func (b *Bound) pend(labelled []int) error {
 		}
 	}
 	if len(done) > 0 {
+		//warning:no-longer-pending
 		b.warn("%s: %s: %s", b.named("Pending"), words.Count(len(done), "row already has a label and is no longer pending",
 			"rows already have a label and are no longer pending"), words.Some(done))
 	}
 	if len(incomplete) > 0 {
+		//warning:pending-without-input
 		b.warn("%s: %s: %s", b.named("Pending"), words.Count(len(incomplete), "row lacks an input, and so does not count",
 			"rows lack an input, and so do not count"), words.Some(incomplete))
 	}

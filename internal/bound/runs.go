@@ -43,6 +43,7 @@ func (b *Bound) setSame() error {
 	}
 	c.Runs = b.Ask.Runs
 	if lacking > 0 {
+		//warning:no-run
 		b.warn("%s: %s no value of %s and cannot be picked", b.poolName("pool"),
 			words.Count(lacking, "candidate has", "candidates have"), words.List(words.Quoted(same)))
 	}

@@ -189,6 +189,7 @@ func embedOn[T matrix.Float](c *Composer, k kernel.Kernel[T], rows matrix.Dense[
 // warnOfCPU warns that the CPU computes features, if the context has a device and no warning
 // says so yet.
 func (c *Composer) warnOfCPU(why string) {
+	//warning:on-the-cpu the features were computed on the CPU, not on …: …
 	const words = "the features were computed on the CPU, not on "
 	d := network.DeviceOf(c.ctx)
 	if d != nil && !slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.HasPrefix(w, words) }) {

@@ -22,6 +22,7 @@ type CoverageError struct {
 }
 
 func (e *CoverageError) Error() string {
+	//warning:no-intervals
 	return fmt.Sprintf("intervals with a coverage of %v need %d held-out rows; there are %d", e.Coverage, e.Need, e.Rows)
 }
 

@@ -83,6 +83,7 @@ func (g *gathering) add(ctx context.Context, table *dataset.Table) error {
 		return err
 	}
 	if m == nil {
+		//warning:earlier-unlearnt
 		g.warnings = append(g.warnings,
 			name+" is not used: a model of its labels predicts held-out ones hardly better than their mean does")
 		return nil
@@ -105,15 +106,18 @@ func (g *gathering) add(ctx context.Context, table *dataset.Table) error {
 		lowered := 1 - math.Exp(least-g.least)
 		if !(lowered >= leastGain) {
 			rows.Close()
+			//warning:earlier-unused
 			g.warnings = append(g.warnings,
 				fmt.Sprintf("%s is not an input: it does not lower the error on held-out labels by %.0f %%",
 					said, 100*leastGain))
 			return nil
 		}
+		//warning:earlier-input what a model of … predicts is an input: it lowers the error on held-out labels by … %
 		gain = fmt.Sprintf(": it lowers the error on held-out labels by %.0f %%", 100*lowered)
 	}
 	g.rows.Close()
 	g.rows, g.tables, g.least, g.EarlierModels = rows, more, least, append(g.EarlierModels, m)
+	//warning:earlier-input what a model of … labelled rows of … predicts is an input
 	g.notes = append(g.notes, said+" is an input"+gain)
 	return nil
 }

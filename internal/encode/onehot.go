@@ -96,8 +96,10 @@ func (c Category) width() int {
 	return width
 }
 
+//warning:constant-column column … is not used: has a single value
 const hasSingleValue = "has a single value"
 const missingCode = -1 // the code of a missing value
+//warning:text-column column … is not used: text is not encoded
 const notEncoded = "text is not encoded"
 
 // FitEncoder decides which columns of the table become features. It drops columns
@@ -142,6 +144,7 @@ func singleValue(c *dataset.Numeric) string {
 		if lost.Single {
 			kind = "float32"
 		}
+		//warning:nearly-constant
 		return fmt.Sprintf("%s in %s, where numbers so large differ by at least %.2g; if they did differ, subtract an "+
 			"offset before the column is saved", hasSingleValue, kind, lost.Step)
 	}
@@ -209,6 +212,7 @@ func (e *Encoder) encodeSmall(categories []Category, limit int) {
 	for _, k := range categories {
 		total += len(k.Levels)
 		if total > limit {
+			//warning:too-many-levels column … is not used: one-hot encoding it would exceed the limit of … levels in total
 			e.Dropped = append(e.Dropped, DroppedInput{k.Column,
 				fmt.Sprintf("one-hot encoding it would exceed the limit of %d levels in total", limit)})
 			continue

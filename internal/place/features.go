@@ -50,6 +50,7 @@ func Embed[T matrix.Float](ctx context.Context, k kernel.Kernel[T],
 		f, err = featuresOn(ctx, d, p, rows)
 	}
 	if errors.Is(err, kernels.ErrNoProgram) {
+		//warning:on-the-cpu
 		return nil, fmt.Sprintf("the features were computed on the CPU, not on %s: %v", d.Name(), err), nil
 	}
 	if err != nil && ctx.Err() == nil {

@@ -82,6 +82,7 @@ func (s *Selected) Batch(ctx context.Context) (*Batch, error) {
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil {
+		//warning:no-picture
 		text := "the page has no picture of the rows: " + err.Error()
 		s.Warn(text)
 		page.Warnings = append(page.Warnings, text)

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/nextbatch/nextbatch"
@@ -148,17 +147,12 @@ func ReasonsAlone(r *nextbatch.Result) (list []string) {
 	return list
 }
 
-// ReasonAlone returns the reason of a pick without what is predicted. Results that an earlier program stored have only
-// the reason that ends with the predictions.
+// ReasonAlone returns the reason of a pick without what is predicted.
 func ReasonAlone(r *nextbatch.Result, pick int) string {
-	switch {
-	case len(r.ReasonsAlone) > 0:
+	if len(r.ReasonsAlone) > 0 {
 		return r.ReasonsAlone[pick]
-	case len(r.Predictions) == 0:
-		return r.Reasons[pick]
 	}
-	alone, _, _ := strings.Cut(r.Reasons[pick], "; predicted ")
-	return alone
+	return r.Reasons[pick]
 }
 
 // Pick is what a batch adds to a row, after its inputs.

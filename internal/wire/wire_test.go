@@ -55,16 +55,16 @@ func TestMeasurementsComeInTheOrderOfTheTargets(t *testing.T) {
 	}
 }
 
-// TestReasonAlone: what steers a person is left out of a reason, also of one that an earlier program stored whole.
+// TestReasonAlone: what steers a person is left out of a reason; without a model, there is nothing to leave out.
 func TestReasonAlone(t *testing.T) {
 	t.Parallel()
-	stored := &nextbatch.Result{IDs: []string{"a", "b"}, Indices: []int{0, 1}, Predictions: make([]fitted.Prediction, 2),
-		Reasons: []string{"far from s1; predicted 3, between 2 and 4", "audit row"}}
-	if got := ReasonsAlone(stored); !slices.Equal(got, []string{"far from s1", "audit row"}) {
-		t.Errorf("as stored: %q", got)
+	r := &nextbatch.Result{IDs: []string{"a", "b"}, Indices: []int{0, 1}, Reasons: []string{"far from s1", "audit row"}}
+	if got := ReasonsAlone(r); !slices.Equal(got, r.Reasons) {
+		t.Errorf("without predictions: %q", got)
 	}
-	stored.ReasonsAlone = []string{"far", "audit"}
-	if got := ReasonsAlone(stored); !slices.Equal(got, stored.ReasonsAlone) {
-		t.Errorf("with and without: %q", got)
+	r.Predictions, r.ReasonsAlone = make([]fitted.Prediction, 2), r.Reasons
+	r.Reasons = []string{"far from s1; predicted 3, between 2 and 4", "audit row"}
+	if got := ReasonsAlone(r); !slices.Equal(got, r.ReasonsAlone) {
+		t.Errorf("with predictions: %q", got)
 	}
 }

@@ -142,6 +142,7 @@ func centred(a Array) (x matrix.Dense[float32], centres []float64, warnings []st
 		dataset.Centre(x, raw, centres)
 	}
 	for _, c := range lost {
+		//warning:lost-digits
 		warnings = append(warnings,
 			fmt.Sprintf("column %s (from 0) of X may have lost digits: %v; subtract an offset from it, such as %.4g, before "+
 				"it is rounded to that", c.Column, c, c.Around))

@@ -131,6 +131,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 		a.progress.warn(c.Notes...)
 	}
 	if troubled > 0 {
+		//warning:replay
 		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled,
 			len(advice.Results), first))
 	}

@@ -33,6 +33,7 @@ func (b *benchRun) inspect(ctx context.Context, names []string) error {
 		}
 		// Problems with the files are reported when they are loaded.
 		if state, _ := set.State(b.data); set.IsStandIn(state.Raw) {
+			//warning:stand-in
 			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s%s; its errors cannot be compared with the paper's",
 				name, state.Raw, standIn))
 		}
@@ -60,9 +61,11 @@ func (b *benchRun) feasible(s benchmark.Settings, runs []benchmark.Run) (list []
 		case most >= r.Rounds:
 			list = append(list, r)
 		case most < 1:
+			//warning:own-rows
 			warn(fmt.Sprintf("%s has %s, too few for a batch of %d; its runs are left out", r.DataSet,
 				words.Count(rows, "row", "rows"), r.BatchSize))
 		default:
+			//warning:own-rows
 			warn(fmt.Sprintf("%s has %s, enough for %s of %d, not %d", r.DataSet, words.Count(rows, "row", "rows"),
 				words.Count(most, "batch", "batches"), r.BatchSize, r.Rounds))
 			r.Rounds = most
@@ -233,9 +236,11 @@ func (b *benchRun) incomplete(path string, t *dataset.Table, targets []string) e
 		if b.columns.missing == "refuse" {
 			return dataError{errorf("%s; fill it in, or give --missing drop", text)}
 		}
+		//warning:incomplete-rows …: … rows lack a value of …; left out
 		b.warnings = append(b.warnings, text+"; left out")
 	}
 	if some.rows > 0 {
+		//warning:some-labels
 		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s some of the labels, of %s, and %s for the others", path,
 			words.Count(some.rows, "row lacks", "rows lack"), strings.Join(some.columns, ", "),
 			map[bool]string{true: "counts", false: "count"}[some.rows == 1]))

@@ -43,8 +43,10 @@ func (p *benchProgress) watch(e benchmark.Event) {
 		p.failed = append(p.failed, e.Failed)
 		p.forecast.GiveUp(slices.Concat(e.Others, []benchmark.Run{e.Run})...)
 		if at := (*benchmark.SetError)(nil); errors.As(e.Failed, &at) {
+			//warning:data-set-missing
 			p.warn(fmt.Sprintf("%v; its runs are %s", e.Failed, p.fate))
 		} else {
+			//warning:run-failed …: …
 			p.warn(fmt.Sprintf("%v: %v", e.Run, e.Failed))
 		}
 		return

@@ -130,6 +130,7 @@ func (b *benchReport) output(ctx context.Context, page *report.Page) (*answer, e
 			compared = append(compared, t)
 		}
 		if strings.HasSuffix(t.Name, "-missing") {
+			//warning:incomplete-table … See …
 			b.progress.warn(t.Note + " See " + b.fileOf(t))
 		}
 	}

@@ -208,6 +208,7 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, address, p
 		n.progress.warn(nameOf(path) + ": " + text)
 	}
 	for _, name := range slices.Sorted(maps.Keys(added.NewLevels)) {
+		//warning:new-levels
 		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name,
 			strings.Join(added.NewLevels[name], ", ")))
 	}

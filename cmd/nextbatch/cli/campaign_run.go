@@ -191,6 +191,7 @@ func (r *campaignRunning) reporter(labels int64) func(campaign.Report) {
 			r.progress.say("%s", askedHow(now.Batch))
 		case campaign.RunTold:
 			for _, w := range now.Doubts {
+				//warning:waiting-in-campaign
 				r.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, report.WaitingText(w)))
 			}
 		case campaign.RunRetries:

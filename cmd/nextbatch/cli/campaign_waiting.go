@@ -37,9 +37,11 @@ func (f *campaignFlags) warnWaiting(address string, list []campaign.Waiting) {
 		return
 	}
 	for _, w := range list[:min(report.MostWaiting, len(list))] {
+		//warning:waiting-in-campaign
 		f.progress.warn(fmt.Sprintf("the label of row %q waits for a second look: %s", w.ID, report.WaitingText(w)))
 	}
 	if more := len(list) - report.MostWaiting; more > 0 {
+		//warning:waiting-in-campaign
 		f.progress.warn(fmt.Sprintf("%s for a second look", words.Count(more, "more label waits", "more labels wait")))
 	}
 	f.progress.say("%s", whatToDo(address, list))
@@ -51,9 +53,11 @@ func (f *campaignFlags) warnUnlikely(address string, list []campaign.Waiting) {
 		return
 	}
 	for _, w := range list[:min(report.MostWaiting, len(list))] {
+		//warning:unlikely-label
 		f.progress.warn(fmt.Sprintf("the label of row %q looks like a slip: %s", w.ID, report.WaitingText(w)))
 	}
 	if more := len(list) - report.MostWaiting; more > 0 {
+		//warning:unlikely-label
 		f.progress.warn(fmt.Sprintf("%s like a slip", words.Count(more, "more label looks", "more labels look")))
 	}
 	f.progress.say("such labels count, and do not wait for a second look; if one is wrong, 'nextbatch campaign tell %s "+

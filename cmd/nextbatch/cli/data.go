@@ -170,6 +170,7 @@ func fetchSet(ctx context.Context, s sets.Set, dir, mirror string, p *progress) 
 	return nil
 }
 
+//warning:stand-in …: … is a stand-in that looks like the file of the source
 const standIn = " is a stand-in that looks like the file of the source"
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
@@ -212,6 +213,7 @@ func prepareSet(ctx context.Context, s sets.Set, dir string, p *progress) error 
 	}
 	p.say("%s: %s: %d of %d rows, %d features, %s", s.Name, verb, got.Rows, got.RawRows, len(got.Features), got.Path)
 	if c := countsOf(got.Rows, len(got.Features)); c != paperCounts(s) {
+		//warning:other-counts
 		p.warn(fmt.Sprintf("%s: pool %d, test %d and %d features, where the paper has %d, %d and %d",
 			s.Name, c.Pool, c.Test, c.Features, s.Pool, s.Test, s.Features))
 	}

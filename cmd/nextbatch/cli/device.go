@@ -66,6 +66,7 @@ func openDevice(c *cobra.Command, log io.Writer) (device.Device, error) {
 	case errors.Is(err, device.ErrUnknown), flag.Changed && name != "auto":
 		return nil, usagef("--device %s: %w", name, err)
 	}
+	//warning:no-gpu
 	fmt.Fprintf(log, "warning: computing on the CPU: %s\n", shownError(err))
 	return nil, nil
 }

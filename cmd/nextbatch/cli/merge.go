@@ -262,6 +262,7 @@ func (m *merging) look(table *dataset.Table, target string, labels merge.Filled,
 func (m *merging) answer() *answer {
 	const most = 5
 	for _, d := range m.result.Waiting[:min(most, len(m.result.Waiting))] {
+		//warning:waiting-label
 		m.progress.warn("a label waits for a second look: " + d.String())
 	}
 	found := &answer{}

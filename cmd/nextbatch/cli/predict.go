@@ -206,6 +206,7 @@ func (p *predicting) target(ctx context.Context, x matrix.Dense[float32], k int,
 	}
 	low, high, how, err := p.model.interval(ctx, x, k, u, p.coverage)
 	if few := (*conformal.CoverageError)(nil); errors.As(err, &few) {
+		//warning:no-intervals
 		p.progress.warn(about + err.Error() + "; no intervals are written")
 		return columns, nil
 	}

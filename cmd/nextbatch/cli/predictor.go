@@ -64,6 +64,7 @@ func (f *foreignFlags) load(ctx context.Context, model, table, unseen string, lo
 		return nil, err
 	}
 	if d := device.Of(ctx); d != nil {
+		//warning:on-the-cpu
 		log.warn(fmt.Sprintf("the predictions were computed on the CPU, not on %s: %s comes from elsewhere", d.Name(), model))
 	}
 	return &foreignModel{net: net, foreign: foreign, name: model, table: table, unseen: unseen}, nil

@@ -448,13 +448,16 @@ func (s *selecting) read(ctx context.Context) error {
 // warnOfIdleFlags warns of flags that change nothing in this run.
 func (s *selecting) warnOfIdleFlags() {
 	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
+		//warning:idle-flags
 		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec,
 			words.List(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
 	}
 	if s.net.flags.Changed("learner") && s.method != "" && s.plan.Networks == 0 && s.plan.Learner == "" && s.model == "" {
+		//warning:idle-flags
 		s.progress.warn(fmt.Sprintf("no model is fitted for %v, so that --learner has no effect", s.request.Spec))
 	}
 	if s.columns.random != "" && s.request.Model != nil {
+		//warning:random-column
 		s.progress.warn(fmt.Sprintf("--random-column has no effect beside --model: %s does not tell which rows were held "+
 			"out; 'nextbatch fit --random-column' estimates the pool's error", s.model))
 	}

@@ -239,6 +239,7 @@ func (s *selecting) keep() (end func(written bool), err error) {
 		}
 		if err := write.Encode(c); err != nil {
 			failed = true
+			//warning:incomplete-checkpoint
 			s.progress.warn(fmt.Sprintf("the checkpoint %s is not complete: %v", s.checkpoint, err))
 		}
 	})

@@ -384,6 +384,7 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 		if kinds := setting("Kinds", name); kinds != "" {
 			advice += "; " + kinds + " makes it a column of categories"
 		}
+		//warning:words-among-numbers
 		warnings = append(warnings, fmt.Sprintf("%s is numbers but for %s, which %s taken as missing: %v; %s",
 			of, words.Count(t.Words.Total, "cell", "cells"), isAre(t.Words.Total), &t.Words, advice))
 	}
@@ -391,6 +392,7 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 		if !t.Label {
 			ids = nil
 		}
+		//warning:beyond-limit
 		text := fmt.Sprintf("%s: %s beyond a limit: %s; ", of, words.Count(t.limits.Total, "value is",
 			"values are"), t.limits.With(ids))
 		limit := "each is taken as the limit itself"
@@ -412,6 +414,7 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 		warnings = append(warnings, text)
 	}
 	if t.Unclear.Total > 0 {
+		//warning:not-measured
 		text := fmt.Sprintf("%s: %s: %s", of, words.Count(t.Unclear.Total,
 			"label is taken not to be measured yet, so that its row may be picked",
 			"labels are taken not to be measured yet, so that their rows may be picked"), t.Unclear.With(ids))
@@ -429,6 +432,7 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 			words.Count(t.approximated.Total, "number is", "numbers are"), &t.approximated))
 	}
 	if t.converted.Total > 0 {
+		//warning:converted-unit
 		warnings = append(warnings, fmt.Sprintf("%s: %s converted to %s: %v", of,
 			words.Count(t.converted.Total, "number is", "numbers are"), t.Unit, &t.converted))
 	}
@@ -436,6 +440,7 @@ func (t *Tally) Remarks(c *dataset.Numeric, ids dataset.Column,
 		return warnings, notes
 	}
 	if bare := t.bare(c); bare > 0 && !t.Known {
+		//warning:taken-unit
 		warnings = append(warnings, fmt.Sprintf("%s: %s the unit %s, the other %d none: all are taken as %s", of,
 			words.Count(t.measured.Total, "number has", "numbers have"), t.Unit, bare, t.Unit))
 	} else {

@@ -23,6 +23,7 @@ func (o Options) asBefore(name string, s cells.Signs, n cells.Numerals,
 		return n, nil, o.ambiguous(name, s, h.Mark())
 	}
 	if said != "" {
+		//warning:labels-so-far
 		warnings = []string{fmt.Sprintf("column %q: %s, as the labels so far are", name, said)}
 	}
 	return decided, warnings, nil

@@ -84,10 +84,12 @@ func (g *Guesser) fileDecimal(all cells.Signs) byte {
 
 // assumeComma notes how a number such as 1,234 is read.
 func (g *Guesser) assumeComma(example string, decimal bool) {
+	//warning:decimal-or-thousand
 	text := "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to have a decimal comma%s"
 	other := "."
 	if !decimal {
 		other = ","
+		//warning:decimal-or-thousand
 		text = "it is not certain whether %s has a decimal comma or is over a thousand; it is taken to be over a thousand%s"
 	}
 	g.Notes = append(g.Notes, fmt.Sprintf(text, example, g.otherwise(other)))

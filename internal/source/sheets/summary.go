@@ -44,8 +44,10 @@ func (g *Guesser) totals() []string {
 		for i := range names {
 			names[i] = fmt.Sprintf("%q (%s)", c.Format(row+i), g.place(row+i))
 		}
+		//warning:total-as-row
 		what := "at the end look like totals, but are taken as rows; remove those that are totals"
 		if found == 1 {
+			//warning:total-as-row
 			what = "at the end looks like a total, but is taken as a row; remove it if it is a total"
 		}
 		return []string{words.List(names) + " " + what}

@@ -17,8 +17,10 @@ import (
 func (s *space[T]) placeOn(d place.Device, rows *memoryRows[T]) {
 	switch {
 	case s.kernel != nil:
+		//warning:on-the-cpu
 		s.note = fmt.Sprintf("the selection ran on the CPU, not on %s: the kernel has no explicit features", d.Name())
 	case s.pool.single.Rows > 0:
+		//warning:on-the-cpu
 		s.note = fmt.Sprintf(
 			"the selection ran on the CPU, not on %s: the features are in a file, in float32, and %s computes in float64",
 			d.Name(), s.Method)
@@ -26,6 +28,7 @@ func (s *space[T]) placeOn(d place.Device, rows *memoryRows[T]) {
 		s.device = d.Name()
 		s.rows = &deviceRows[T]{memoryRows: rows, device: d, on: copyTo(d, s)}
 	case !s.NoKernel:
+		//warning:on-the-cpu
 		s.note = fmt.Sprintf("the selection ran on the CPU, not on %s: %s has no version for it", d.Name(), s.Method)
 	}
 }
