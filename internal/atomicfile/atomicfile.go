@@ -111,7 +111,7 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error
 	defer hold(hidden)()
 	if err := put(temporary, mode, write, func() error { return os.Rename(hidden, path) },
 		func() { _ = os.Remove(hidden) }); err != nil {
-		return err
+		return named(err, hidden, path)
 	}
 	syncDir(dir)
 	return nil
@@ -180,6 +180,14 @@ func put(temporary *os.File, mode fs.FileMode, write func(w io.Writer) error,
 	}
 	done = true
 	return nil
+}
+
+// named makes an error of the temporary file one of the file that people know.
+func named(err error, hidden, path string) error {
+	if at := new(fs.PathError); errors.As(err, &at) && at.Path == hidden {
+		at.Path = path
+	}
+	return err
 }
 
 func buffered(file io.Writer, write func(w io.Writer) error) error {

@@ -25,7 +25,7 @@ func WriteIn(root *os.Root, name string, write func(w io.Writer) error) error {
 	}
 	if err := put(temporary, mode, write, func() error { return root.Rename(hidden, name) },
 		func() { _ = root.Remove(hidden) }); err != nil {
-		return err
+		return named(err, temporary.Name(), filepath.Join(root.Name(), name))
 	}
 	if folder, err := root.Open(filepath.Join(dir, ".")); err == nil {
 		_ = folder.Sync()

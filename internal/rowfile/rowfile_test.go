@@ -94,6 +94,10 @@ func TestNoSpace(t *testing.T) {
 		full.Need != 1<<53 || full.Free <= 0 {
 		t.Error(err)
 	}
+	if text := (&rowfile.SpaceError{Folder: "tiny", Need: 4_000, Free: 0}).Error(); text !=
+		"tiny has 0.0 kB of disk space left, but a temporary file needs 4.0 kB, 4.0 kB more" {
+		t.Error(text)
+	}
 	if err := rowfile.CheckSpace(folder, 1); err != nil {
 		t.Error(err)
 	}

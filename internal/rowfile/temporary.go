@@ -54,7 +54,10 @@ func IsOfFolder(err error) bool {
 }
 
 func gigabytes(n int64) string {
-	if n < 1e9 {
+	switch {
+	case n < 5e4:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 1e9:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
