@@ -57,7 +57,7 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 			if err := c.look(ctx, s, fresh, false); err != nil {
 				return decision{}, err
 			}
-			d.events = append(d.events, Event{Told: &Told{fresh, s.unitsIn(t)}})
+			d.events = append(d.events, Event{Told: &Told{Labels: fresh, Units: s.unitsIn(t)}})
 		}
 		return d, nil
 	})
@@ -122,12 +122,21 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 			names = append(names, column.Name)
 		}
 	}
-	if len(names) == 0 || len(s.spans) == 0 {
+	if len(names) == 0 || len(s.spans) == 0 && !s.fromSpace() {
 		return nil, nil
 	}
 	rows, err := c.readRows(ctx, s, names)
 	if err != nil {
 		return nil, err
+	}
+	if s.fromSpace() {
+		of, err := c.sampled(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if rows.rows, err = dataset.Concat(names, rows.rows, of.sample.Table); err != nil {
+			return nil, err
+		}
 	}
 	found := map[string][]string{}
 	for _, name := range names {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/internal/encode"
+	"github.com/nextbatch/nextbatch/internal/space"
 )
 
 // An archive is a zip file of open formats, with the same bytes for the same campaign:
@@ -161,14 +162,17 @@ func (c *Campaign) blobsOf(ctx context.Context, log []Event) ([]string, error) {
 func namedBy(log []Event) map[string]bool {
 	named := map[string]bool{}
 	for _, e := range log {
-		switch {
-		case e.Added != nil:
-			for _, b := range e.Added.Blocks {
+		if a := e.added(); a != nil {
+			for _, b := range a.Blocks {
 				named[b.Blob] = true
 				if b.IDs != "" {
 					named[b.IDs] = true
 				}
 			}
+		}
+		switch {
+		case e.Created != nil && e.Created.Space != "":
+			named[e.Created.Space] = true
 		case e.Asked != nil:
 			named[e.Asked.Result] = true
 		case e.Earlier != nil:
@@ -352,6 +356,11 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time
 	for key := range namedBy(log) {
 		if _, there := data[key]; !there {
 			return badArchive("the part %q is missing", key)
+		}
+	}
+	if s.fromSpace() {
+		if _, err := space.Stored(ctx, data[s.Created.Space]); err != nil {
+			return badArchive("%v", err)
 		}
 	}
 	for _, b := range s.spans {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,7 +114,7 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 		chosen.asked.LeaseEnd = s.Settings.leaseEnd(a.Lease, s.Now)
 		d := decision{
 			events: []Event{{Asked: chosen.asked}},
-			blobs:  []Blob{{chosen.asked.Result, chosen.result}},
+			blobs:  append([]Blob{{chosen.asked.Result, chosen.result}}, chosen.blobs...),
 		}
 		err = c.append(ctx, log, s, by, d)
 		if errors.Is(err, ErrConflict) {
@@ -129,30 +130,39 @@ func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
 
 // choose picks a batch.
 func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error) {
-	if s.Counts().Open == 0 {
+	if s.Counts().Open == 0 && !s.fromSpace() {
 		return nil, ErrNothingOpen
 	}
 	rows, err := c.candidates(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	t := &round{s: s, rows: rows, number: uint64(s.lastAsk + 1)}
+	if s.fromSpace() {
+		if err := c.addFresh(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	if rows.hold(a.busy); len(rows.open) == 0 {
 		return nil, ErrNothingOpen
 	}
-	r, err := rows.request(s)
+	r, err := c.request(ctx, t, a)
 	if err != nil {
 		return nil, err
 	}
-	a.into(&r, c.trainer(ctx, a))
-	r.Kept = a.Kept
-	r.KernelSeed = &s.Settings.Seed // the same for all asks, so that features can be kept
-	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
-	t := &round{s: s, rows: rows, number: uint64(s.lastAsk + 1)}
-	if err := t.limit(&r, a); err != nil {
-		return nil, err
+	var first *choice
+	if s.fromSpace() && rows.suffice(r.Learner) {
+		if first, err = c.selectBatch(ctx, s, rows, r, nil); err != nil {
+			return nil, err
+		}
+		if err := c.addNear(ctx, t, first); err != nil {
+			return nil, err
+		}
+		if r, err = c.request(ctx, t, a); err != nil {
+			return nil, err
+		}
 	}
-	r.Seed = t.stream("ask").Uint64() >> 11 // JSON numbers have 53 bits
-	chosen, err := c.auditAndSelect(ctx, t, r, a)
+	chosen, err := c.auditAndSelect(ctx, t, r, first, a)
 	if err != nil {
 		return nil, err
 	}
@@ -160,21 +170,40 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	return chosen, err
 }
 
+// request returns the request of an ask.
+func (c *Campaign) request(ctx context.Context, t *round, a Ask) (nextbatch.Request, error) {
+	r, err := t.rows.request(t.s)
+	if err != nil {
+		return r, err
+	}
+	a.into(&r, c.trainer(ctx, a))
+	r.Kept = a.Kept
+	r.KernelSeed = &t.s.Settings.Seed // the same for all asks, so that features can be kept
+	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
+	if err := t.limit(&r, a); err != nil {
+		return r, err
+	}
+	r.Seed = t.stream("ask").Uint64() >> 11 // JSON numbers have 53 bits
+	return r, nil
+}
+
 // auditAndSelect draws the audit rows and picks the others. Where only some audit rows leave a batch that the limits
-// allow, a first batch without any shows how many rows of which values and groups there can be.
-func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Request, a Ask) (*choice, error) {
+// allow, a first batch without any shows how many rows of which values and groups there can be. An earlier batch of the
+// same model, if there is one, knows how that was found.
+func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Request, earlier *choice,
+	a Ask) (*choice, error) {
 	count := t.rows.auditCount(t.s, a, t.Rows)
 	if err := t.rows.findLeaks(ctx, r, count); err != nil {
 		return nil, err
 	}
-	fits, kept, warnings := t.rows.limits(r, a), false, []string(nil)
+	fits := t.rows.limits(r, a)
 	if count > 0 && (len(r.Same) > 0 || r.MinPerGroup > 0 || r.MaxGroups > 0) {
 		first, err := c.selectBatch(ctx, t.s, t.rows, r, nil)
 		if err != nil {
 			return nil, err
 		}
 		fits = t.rows.inPlaceOf(first.answer, r, a)
-		kept, warnings = first.kept, first.answer.Warnings
+		earlier = cmp.Or(earlier, first)
 	}
 	audits := t.rows.audits(count, fits, t.stream("audit"))
 	for _, at := range audits {
@@ -184,16 +213,16 @@ func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Req
 	if err != nil {
 		return nil, err
 	}
-	if warnings != nil {
-		chosen.kept = kept
-		for _, w := range warnings {
+	if earlier != nil {
+		chosen.kept = earlier.kept
+		for _, w := range earlier.answer.Warnings {
 			if !slices.Contains(chosen.answer.Warnings, w) {
 				chosen.answer.Warnings = append(chosen.answer.Warnings, w)
 			}
 		}
 	}
 	t.handOut(chosen)
-	return chosen, nil
+	return chosen, t.settle(chosen)
 }
 
 // selectBatch learns, picks and predicts.

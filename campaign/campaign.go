@@ -40,6 +40,9 @@ type Campaign struct {
 
 	taughtMu sync.Mutex
 	taught   *State // at the last ask with a model
+
+	spaceMu sync.Mutex
+	space   *sampled // of a campaign of a space, once it was read
 }
 
 // By is who changes something. A change whose request id was seen before is not made
@@ -61,8 +64,11 @@ func (c *Campaign) Beginning(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := min(2, len(log)) // the campaign and its rows, and then the labels that came with them, if any
-	if first := log[0]; n < len(log) && log[n].Told != nil && log[n].Time.Equal(first.Time) &&
+	n := 1 // the campaign and its rows, unless it has a space, and then the labels that came with them, if any
+	if len(log) > 1 && log[1].Added != nil {
+		n = 2
+	}
+	if first := log[0]; n == 2 && n < len(log) && log[n].Told != nil && log[n].Time.Equal(first.Time) &&
 		log[n].Request == first.Request {
 		n++
 	}

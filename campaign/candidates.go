@@ -4,12 +4,12 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/space"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/selection"
@@ -29,11 +29,24 @@ type candidates struct {
 	known    []int           // the labelled ones
 	leaks    map[string]bool // columns that rows may lack (findLeaks)
 
+	// Of a campaign of a space: candidates that are no rows of it, at the end of the table, and what they were made by.
+	drawn  int
+	points []point
+	sample int             // how many of them, the first ones, scale models
+	near   int             // how many of them, the last ones, are near picks
+	seen   map[string]bool // the keys of all rows and candidates
+	costs  bool            // the space has costs, which are no input
+
 	earlier []*dataset.Table
 	names   tables.Names // of earlier
 }
 
-func (r *candidates) id(at int) string { return idOf(r.table, r.created, at) }
+func (r *candidates) id(at int) string {
+	if r.isDrawn(at) {
+		return provisional(r.numbers[at])
+	}
+	return idOf(r.table, r.created, at)
+}
 
 func (r *candidates) ref(at int) RowRef { return RowRef{r.numbers[at], r.id(at)} }
 
@@ -66,6 +79,9 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		for i, v := range label {
 			r.labels[i].Append(v)
 		}
+	}
+	if s.fromSpace() {
+		return r, c.addSample(ctx, s, all, r)
 	}
 	return r, nil
 }
@@ -154,11 +170,13 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	}
 	request.Earlier, request.Names = r.earlier, r.names
 	request.Decimal = s.Created.Style().Decimal
-	columns := slices.Clone(r.rows.Columns())
+	columns := slices.DeleteFunc(slices.Clone(r.rows.Columns()), func(c dataset.Column) bool {
+		return r.costs && c.Name() == space.CostColumn && c.Name() != request.CostColumn
+	})
 	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {
 		ids := dataset.NewText(words.FreeName(RowColumn, r.created.taken()))
-		for _, row := range r.numbers {
-			ids.Append(strconv.AppendInt(nil, row, 10))
+		for at := range r.numbers {
+			ids.Append([]byte(r.id(at)))
 		}
 		request.IDColumn = ids.Name()
 		columns = append(columns, ids)
@@ -229,15 +247,16 @@ func (a *Asked) picks() (n int) {
 // groups, are skipped.
 func (r *candidates) audits(number int, fits func(at int) bool, draw *rng.Stream) (rows []int) {
 	moved := map[int]int{} // of a permutation that is drawn as far as it is needed
+	open := r.everywhere()
 	place := func(i int) int {
 		if at, ok := moved[i]; ok {
 			return at
 		}
 		return i
 	}
-	for i := 0; i < len(r.open) && len(rows) < number; i++ {
-		j := i + draw.IntN(len(r.open)-i)
-		at := r.open[place(j)]
+	for i := 0; i < len(open) && len(rows) < number; i++ {
+		j := i + draw.IntN(len(open)-i)
+		at := open[place(j)]
 		moved[j] = place(i)
 		if fits(at) {
 			rows = append(rows, at)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -179,6 +180,10 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 	if err != nil {
 		return nil, err
 	}
+	settable, err := c.settable(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	var together map[string]bool // known once a cell differs
 	for _, name := range names {
 		theirs, err := t.Column(name)
@@ -198,6 +203,9 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 				at = ours.at(row)
 			}
 			return at, known
+		})
+		maps.DeleteFunc(wrong, func(at int, _ string) bool {
+			return entries[at].set(name, theirs.Format(entries[at].Line), settable)
 		})
 		if len(wrong) > 0 && together == nil {
 			if together, err = c.together(ctx, s, ours.rows); err != nil {

@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -24,6 +26,24 @@ type Entry struct {
 
 	// Inputs are cells of the row as the caller has them, by column; nil if the caller has compared them, as Entries does.
 	Inputs map[string]string
+
+	// Set are the numbers that were really set, by column, where they are not those of the row. In a campaign of a space
+	// the label is that of a row of its own, which has them.
+	Set map[string]float64
+}
+
+// set takes a cell that is not that of the row for a number that was really set, if that can be.
+func (e *Entry) set(column, got string, settable map[string]bool) bool {
+	v, err := strconv.ParseFloat(got, 64)
+	if !settable[column] || err != nil || math.IsNaN(v) || math.Abs(v) > math.MaxFloat32 {
+		return false
+	}
+	set := maps.Clone(e.Set)
+	if set == nil {
+		set = map[string]float64{}
+	}
+	set[column], e.Set = v, set
+	return true
 }
 
 // Fault is what is wrong with a line.

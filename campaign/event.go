@@ -74,6 +74,8 @@ type Created struct {
 	Decimal   string `json:"decimal,omitempty"`
 	Encoding  string `json:"encoding,omitempty"`
 	Mark      bool   `json:"byte_order_mark,omitempty"`
+
+	Space string `json:"space,omitempty"` // blob with the space that candidates come from, rather than from a table
 }
 
 // remember keeps how the file of a table is written.
@@ -155,6 +157,7 @@ type Asked struct {
 	Same []string `json:"same,omitempty"`
 	// Layout is that of the plates; the zero value without.
 	Layout plate.Layout `json:"layout,omitzero"`
+	Added  *Added       `json:"added,omitempty"` // rows that were candidates of a space before; nil without
 }
 
 // HeldOutRow is a labelled row with a prediction for each target, NaN where the row was not
@@ -186,6 +189,7 @@ type Told struct {
 	Labels []Label `json:"labels"`
 	// Units are those of targets that had none before.
 	Units map[string]string `json:"units,omitempty"`
+	Added *Added            `json:"added,omitempty"` // rows for what was really set; nil without
 }
 
 // Label is a measurement of a row: a number for each target, NaN (null in JSON) where
@@ -253,6 +257,17 @@ func (e *Event) payloads() (kinds []Kind) {
 	return kinds
 }
 
+// added returns the rows that come with the event; nil if none do.
+func (e *Event) added() *Added {
+	switch {
+	case e.Asked != nil:
+		return e.Asked.Added
+	case e.Told != nil:
+		return e.Told.Added
+	}
+	return e.Added
+}
+
 // Kind returns what the event is about, or "" if it has no payload.
 func (e *Event) Kind() Kind {
 	if kinds := e.payloads(); len(kinds) > 0 {
@@ -318,11 +333,14 @@ func (e *Event) check() error {
 	if err := e.checkReplicates(); err != nil {
 		return err
 	}
+	if a := e.added(); a != nil {
+		if err := a.check(); err != nil {
+			return err
+		}
+	}
 	switch kind := kinds[0]; kind {
 	case kindCreated:
 		return e.Created.check()
-	case kindAdded:
-		return e.Added.check()
 	case kindAsked:
 		return e.Asked.check()
 	case kindTold, kindCorrected:
@@ -335,6 +353,7 @@ func (e *Event) check() error {
 		if e.Undone.Seq < 1 || e.Undone.Seq >= e.Seq {
 			return fmt.Errorf("it undoes event %d, which is not before it", e.Undone.Seq)
 		}
+	case kindAdded:
 	default:
 		if len(e.Rows()) == 0 {
 			return errors.New("it names no rows")

@@ -41,7 +41,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Counts().Open == 0 {
+	if s.Counts().Open == 0 && (!s.fromSpace() || s.Total() == 0) {
 		return nil, ErrNothingOpen
 	}
 	rows, err := c.candidates(ctx, s)
@@ -142,6 +142,9 @@ func (m *Map) choose(of *tables.Rows, rows *candidates, most int, draw *rng.Stre
 	}
 	var open []int
 	for i, at := range of.PoolRows {
+		if rows.isDrawn(at) {
+			continue
+		}
 		if _, out := slices.BinarySearch(rows.out, at); out {
 			p.pool = append(p.pool, i)
 		} else {

@@ -132,12 +132,17 @@ type choice struct {
 	answer *nextbatch.Result
 	result []byte // the answer as JSON
 	kept   bool
+	blobs  []Blob // of rows that come with it
 }
 
 // stands reports whether the batch may still be handed out.
 func (c *choice) stands(s *State) bool {
+	added := c.asked.Added
+	if added != nil && added.First != s.nextRow {
+		return false // others have added rows, which may be the same
+	}
 	return s.lastAsk == c.asked.Ask-1 && !slices.ContainsFunc(c.asked.Rows, func(r AskedRow) bool {
-		return !s.Exists(r.Row) || !s.standsFor(&r)
+		return (added == nil || r.Row < added.First) && (!s.Exists(r.Row) || !s.standsFor(&r))
 	})
 }
 

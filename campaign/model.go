@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -78,10 +79,16 @@ type lesson struct {
 // lesson returns what the model of a request on the rows is fitted to.
 func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (lesson, error) {
 	all := lesson{rows: rows, fingerprint: rows.fingerprint(s, s.spans)}
-	if s.learnt == len(s.spans) {
+	known, spans := rows, s.spans[:s.learnt]
+	switch {
+	case s.fromSpace():
+		all.fingerprint += "-" + strconv.FormatInt(s.lastAsk, 10) // its candidates are those of an ask
+		known, spans = rows.taught(), nil
+	case s.learnt == len(s.spans):
 		return all, nil
+	default:
+		known = rows.before(s.spans[s.learnt].First)
 	}
-	known := rows.before(s.spans[s.learnt].First)
 	before, err := known.features(ctx, s, r)
 	if err != nil {
 		return all, nil // not with these rows alone
@@ -93,7 +100,7 @@ func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nex
 	if !slices.Equal(before, now) {
 		return all, nil
 	}
-	return lesson{known, rows.fingerprint(s, s.spans[:s.learnt]), true}, nil
+	return lesson{known, rows.fingerprint(s, spans), true}, nil
 }
 
 // before returns the candidates whose number is below the given one.
@@ -380,10 +387,11 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	for target := range f.Model.Targets() {
 		p.Intervals = append(p.Intervals, fitted.DescribeIntervals(f.Model.Target(target).Intervals()))
 	}
-	for _, at := range rows.open {
+	open := slices.DeleteFunc(rows.open, rows.isDrawn)
+	for _, at := range open {
 		p.Rows = append(p.Rows, rows.ref(at))
 	}
-	p.Predictions, err = predict(ctx, f, rows.open)
+	p.Predictions, err = predict(ctx, f, open)
 	return p, err
 }
 

@@ -4,19 +4,23 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/space"
 	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Start is what a campaign begins with.
 type Start struct {
 	Table    *dataset.Table
-	IDColumn string   // names the rows; without it they are named by their numbers, from 0
-	Targets  []string // columns of labels; the table may have some labels, or lack the columns
+	Space    *space.Space // in place of the table: asks draw candidates from it
+	IDColumn string       // names the rows; without it they are named by their numbers, from 0
+	Targets  []string     // columns of labels; the table may have some labels, or lack the columns
 	Settings Settings
 	Earlier  []*dataset.Table // as AddEarlier takes them
 	Names    tables.Names     // of Earlier
@@ -30,30 +34,43 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	if start.Table == nil || start.Table.Rows() == 0 {
+	if start.Space == nil && (start.Table == nil || start.Table.Rows() == 0) {
 		return nil, refuseRows("the table has no rows")
 	}
 	if err := start.Settings.Check(); err != nil {
 		return nil, err
 	}
 	c := &Campaign{store: store, name: name, Clock: start.Clock}
-	created := &Created{
-		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,
-		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
+	created := &Created{Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets, Settings: start.Settings}
+	columns := start.Table
+	var events []Event
+	var blobs []Blob
+	if start.Space != nil {
+		blob, sample, err := c.ofSpace(ctx, start, created)
+		if err != nil {
+			return nil, err
+		}
+		columns, created.Space, blobs = sample, blob.Key, []Blob{blob}
 	}
+	created.Columns = describe(columns, start.IDColumn, start.Targets)
 	if err := (&State{Created: *created}).checkInputs(start.Settings.Columns); err != nil {
 		return nil, refused{err}
 	}
-	created.remember(start.Table.Origin().Style)
-	events := []Event{{Created: created}}
-	added, labels, blobs, _, err := encodeTable(start.Table, created, start.Settings.Ranges)
-	if err != nil {
-		return nil, err
+	said := []any{created.IDColumn, created.Targets, created.Settings}
+	if events = []Event{{Created: created}}; start.Space != nil {
+		said = append(said, created.Space)
+	} else {
+		created.remember(start.Table.Origin().Style)
+		added, labels, rows, _, err := encodeTable(start.Table, created, start.Settings.Ranges)
+		if err != nil {
+			return nil, err
+		}
+		if events = append(events, Event{Added: added}); len(labels) > 0 {
+			units := (&State{Created: *created}).unitsIn(start.Table)
+			events = append(events, Event{Told: &Told{Labels: labels, Units: units}})
+		}
+		said, blobs = append(said, added.Blocks, labels), rows
 	}
-	if events = append(events, Event{Added: added}); len(labels) > 0 {
-		events = append(events, Event{Told: &Told{labels, (&State{Created: *created}).unitsIn(start.Table)}})
-	}
-	said := []any{created.IDColumn, created.Targets, created.Settings, added.Blocks, labels}
 	for _, t := range start.Earlier {
 		e, more, err := encodeEarlier(start.Names.Of(t, "earlier data"), t, created)
 		if err != nil {
@@ -76,8 +93,41 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		}
 		return nil, fmt.Errorf("campaign %q: %w", name, err)
 	}
-	_, _, err = c.take(0, events)
+	_, _, err := c.take(0, events)
 	return c, err
+}
+
+// ofSpace returns the space of a new campaign as a blob, and a sample of its candidates. Its costs are those that the
+// settings mean.
+func (c *Campaign) ofSpace(ctx context.Context, start Start, created *Created) (blob Blob, sample *dataset.Table,
+	err error) {
+	if start.Table != nil || start.IDColumn != "" {
+		return blob, nil, refuseRows("a campaign of a space begins without a table, and its rows are named by their numbers")
+	}
+	raw, err := start.Space.MarshalBinary()
+	if err != nil {
+		return blob, nil, err
+	}
+	counted, err := start.Space.Count(ctx)
+	if err != nil {
+		return blob, nil, refuseRows("%v", err)
+	}
+	of, err := newSampled(ctx, counted, start.Settings.Seed)
+	if err != nil {
+		return blob, nil, refuseRows("%v", err)
+	}
+	for _, name := range append([]string{RowColumn}, start.Targets...) {
+		if of.sample.Has(name) {
+			return blob, nil, refuseRows("the space has a column %q, which the campaign needs for itself; rename the factor",
+				name)
+		}
+	}
+	if set := &created.Settings; counted.Cost() != "" && set.CostColumn == "" && (set.Budget != nil || set.PerCost) {
+		set.CostColumn = space.CostColumn
+	}
+	c.space = of
+	sum := sha256.Sum256(raw)
+	return Blob{"space-" + hex.EncodeToString(sum[:16]), raw}, of.sample.Table, nil
 }
 
 // createdBy reports whether a call created the campaign before. Another call with the

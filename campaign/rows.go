@@ -408,6 +408,9 @@ func (t *table) at(row int64) int {
 
 // readRows returns the named columns of all rows, or all columns.
 func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*table, error) {
+	if len(s.spans) == 0 && s.fromSpace() {
+		return noRows(&s.Created)
+	}
 	if len(s.spans) == 0 {
 		return nil, refuseRows("the campaign has no rows")
 	}
@@ -438,6 +441,23 @@ func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*tab
 		t.rows, err = dataset.Concat(parts[0].Names(), parts...)
 	}
 	return t, err
+}
+
+// noRows returns the columns of a campaign without rows.
+func noRows(c *Created) (*table, error) {
+	var columns []dataset.Column
+	for _, column := range c.Columns {
+		switch column.Kind {
+		case dataset.KindNumeric.String():
+			columns = append(columns, dataset.NewNumeric(column.Name))
+		case dataset.KindCategorical.String():
+			columns = append(columns, dataset.NewCategorical(column.Name))
+		default:
+			columns = append(columns, dataset.NewText(column.Name))
+		}
+	}
+	rows, err := dataset.NewTable(columns...)
+	return &table{rows: rows}, err
 }
 
 // allRows returns all rows with all columns. The handle keeps them until rows are added or

@@ -30,6 +30,8 @@ type Standing struct {
 	Doubtful []Waiting `json:"doubtful" doc:"labels that wait for a second look, the oldest first"`
 	// Model is nil before a model was fitted; State.Standing does not know it.
 	Model *ModelStanding `json:"model,omitempty" doc:"the model of the last ask, whose errors are estimated"`
+	// Space is how many candidates the space has that asks draw from; empty where they are rows of a table.
+	Space string `json:"-"`
 }
 
 // TargetStanding is where a campaign stands with one target.
@@ -228,6 +230,13 @@ func (c *Campaign) Standing(ctx context.Context, stop string) (*Standing, error)
 	if found.Model, err = c.modelStanding(ctx, s); err != nil {
 		return nil, err
 	}
+	if s.fromSpace() {
+		of, err := c.sampled(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		found.Space = of.Count.String()
+	}
 	gains, err := c.gains(ctx)
 	for i := range found.Targets {
 		found.Targets[i].Gain = gains[found.Targets[i].Target]
@@ -237,7 +246,7 @@ func (c *Campaign) Standing(ctx context.Context, stop string) (*Standing, error)
 
 // meanCost returns the mean cost of a row; 0 where costs are not known.
 func (c *Campaign) meanCost(ctx context.Context, s *State) (float64, error) {
-	if s.Settings.CostColumn == "" {
+	if s.Settings.CostColumn == "" || s.fromSpace() && s.Total() == 0 {
 		return 0, nil
 	}
 	t, err := c.readRows(ctx, s, []string{s.Settings.CostColumn})

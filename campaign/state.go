@@ -187,8 +187,8 @@ func (s *State) follow(e *Event) error {
 	if e.Asked != nil {
 		s.lastAsk = max(s.lastAsk, e.Asked.Ask)
 	}
-	if e.Added != nil {
-		s.nextRow = max(s.nextRow, e.Added.First+e.Added.Rows())
+	if a := e.added(); a != nil {
+		s.nextRow = max(s.nextRow, a.First+a.Rows())
 	}
 	return nil
 }
@@ -210,6 +210,11 @@ func withoutEffect(log []Event) map[int64]bool {
 
 // apply applies an event to the state.
 func (s *State) apply(e *Event) error {
+	if a := e.added(); a != nil {
+		if err := s.add(a); err != nil {
+			return err
+		}
+	}
 	switch {
 	case e.Created != nil:
 		s.Created, s.Settings = *e.Created, e.Created.Settings
@@ -217,8 +222,6 @@ func (s *State) apply(e *Event) error {
 	case e.Settings != nil:
 		s.Settings, s.learnt = *e.Settings, len(s.spans)
 		return s.checkSettings(e.Settings)
-	case e.Added != nil:
-		return s.add(e.Added)
 	case e.Asked != nil:
 		return s.ask(e)
 	case e.Earlier != nil:

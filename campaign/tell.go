@@ -45,6 +45,11 @@ func (t *Tell) call(by By, kind Kind) call {
 		labels[i] = e.label(0)
 	}
 	said := []any{labels, t.Partial, t.Again}
+	for i, e := range t.Entries {
+		if len(e.Set) > 0 {
+			said = append(said, i, e.Set)
+		}
+	}
 	if t.Accept { // without it, requests have the digests that earlier versions gave them
 		said = append(said, t.Accept)
 	}
@@ -60,6 +65,7 @@ type ToldRows struct {
 	Known   int       // numbers that the rows had already, or that an identical line of the list has
 	Faults  []Fault   // lines that were skipped, with Partial
 	Waiting []Waiting // numbers that wait for a second look, also those among the known
+	Own     []RowRef  // rows that are new, because something else was set than asked for
 }
 
 // Tell takes measurements of rows: asked for or not, in any order, several of one row. Each answers the measurement
@@ -76,6 +82,10 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 			return decision{}, err
 		}
 		right, faults, err := c.examine(ctx, s, entries)
+		if err != nil {
+			return decision{}, err
+		}
+		own, err := c.ownRows(ctx, s, right, by.Person)
 		if !t.Again {
 			var wrong []Fault
 			s.recognise(right)
@@ -100,15 +110,27 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 				return decision{}, err
 			}
 		}
-		return decision{events: []Event{{Told: &Told{labels, units}}}}, nil
+		d := decision{events: []Event{{Told: &Told{labels, units, own.added}}}, blobs: own.blobs}
+		if own.returned != nil {
+			d.events = append(d.events, Event{Returned: own.returned})
+		}
+		return d, nil
 	})
 	return result, result.finish(c, event, repeated, err)
 }
 
 // finish adds what follows from the event of the call, also if it had been made before.
 func (r *ToldRows) finish(c *Campaign, event *Event, repeated bool, err error) error {
-	if r.Changed, err = changed(event, repeated, err); err == nil && event != nil {
-		r.Waiting = append(event.waiting(c.targets()), r.Waiting...)
+	if r.Changed, err = changed(event, repeated, err); err != nil || event == nil {
+		return err
+	}
+	r.Waiting = append(event.waiting(c.targets()), r.Waiting...)
+	if a := event.added(); a != nil {
+		for _, ref := range event.Rows() {
+			if ref.Row >= a.First && !slices.Contains(r.Own, ref) {
+				r.Own = append(r.Own, ref)
+			}
+		}
 	}
 	return err
 }
@@ -159,6 +181,8 @@ func (s *State) corrections(right []located) (labels, known []Label, faults []Fa
 			fault = "the list corrects this row twice"
 		case !s.correctable(r.row, 0):
 			fault = "the row has no label that could be corrected"
+		case len(r.Set) > 0:
+			fault = "the row has other inputs; a correction names the row that has these"
 		case !s.correctable(r.row, r.Replicate):
 			fault = fmt.Sprintf("replicate %d of the row has no label that could be corrected", r.Replicate)
 		}
@@ -438,6 +462,10 @@ func (c *Campaign) compareGiven(ctx context.Context, t *Tell) error {
 	if err != nil {
 		return err
 	}
+	settable, err := c.settable(ctx, s)
+	if err != nil {
+		return err
+	}
 	t.Entries = slices.Clone(t.Entries)
 	for i := range t.Entries {
 		e := &t.Entries[i]
@@ -452,7 +480,8 @@ func (c *Campaign) compareGiven(ctx context.Context, t *Tell) error {
 				break
 			}
 			at := ours.at(row)
-			if got, want := e.Inputs[name], column.Format(at); !column.Missing(at) && !encode.SameCell(got, want) {
+			if got, want := e.Inputs[name], column.Format(at); !column.Missing(at) && !encode.SameCell(got, want) &&
+				!e.set(name, got, settable) {
 				e.Fault = otherCell(name, got, want)
 				break
 			}

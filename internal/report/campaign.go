@@ -22,6 +22,7 @@ type Standing struct {
 	rule  estimate.StopRule
 	state *campaign.State
 	log   []campaign.Event
+	space string // how many candidates the space has; empty if they are the rows of a table
 }
 
 // decimal is the decimal mark of the campaign's table; 0 means a point.
@@ -51,7 +52,7 @@ func StandingOf(ctx context.Context, c *campaign.Campaign, stop, version string)
 		Rule:     found.Rule.String(),
 		Doubtful: found.Doubtful, Model: found.Model,
 		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: version,
-	}, found.Rule, state, log}
+	}, found.Rule, state, log, found.Space}
 	for _, t := range found.Targets {
 		s.Targets = append(s.Targets, wire.TargetStatus{TargetStanding: t,
 			ErrorOf: errorOf(t, found.Learner).String()})
@@ -178,6 +179,9 @@ func (s *Standing) Lines() (list []Fact) {
 	}
 	add("campaign", s.say("%s, since %s, %v", s.Campaign, TimeText(s.Created), words.Counted(s.Asks, "ask", "asks")))
 	add("rows", s.say("%s: %v", words.Num(words.Whole(int(s.Rows))), CountsText(s.Counts)))
+	if s.space != "" {
+		add("space", s.space)
+	}
 	add("waiting", waitingFacts(s.Doubtful, s.state.Now, s.decimal())...)
 	add("unlikely", unlikelyFacts(s.state.Unlikely(), s.decimal())...)
 	for _, t := range s.Targets {

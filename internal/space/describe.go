@@ -16,6 +16,14 @@ func (s *Space) Columns() (list []Column) {
 	return list
 }
 
+// Inputs are the names of the columns that tell candidates apart: those of the factors and of the parts of mixtures.
+func (s *Space) Inputs() (list []string) {
+	for _, v := range s.variables {
+		list = append(list, v.column())
+	}
+	return list
+}
+
 // Constraints describes what combinations are allowed, in words: mixtures first.
 func (s *Space) Constraints() []string {
 	list := append([]string{}, s.mixtures...)
@@ -32,5 +40,5 @@ func (s *Space) Cost() string {
 	if s.costText == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s = %s", costColumn, s.costText)
+	return fmt.Sprintf("%s = %s", CostColumn, s.costText)
 }

@@ -21,8 +21,10 @@ import (
 // Space is a set of candidates: all combinations of the values of factors and mixtures that constraints allow.
 type Space struct {
 	path      string
-	variables []*variable // in the order of columns
-	mixtures  []string    // in words
+	text      string                    // of the description
+	tables    map[string]*dataset.Table // of descriptors, by their names in it
+	variables []*variable               // in the order of columns
+	mixtures  []string                  // in words
 	rules     []*rule
 	cost      *formula
 	costText  string
@@ -83,7 +85,8 @@ func parseSpace(path string, raw []byte, table func(name string) (*dataset.Table
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Space: &Space{path: path}, entry: top, table: table, whens: map[int]*entry{}}
+	r := &reader{Space: &Space{path: path, text: string(raw), tables: map[string]*dataset.Table{}}, entry: top,
+		table: table, whens: map[int]*entry{}}
 	for _, e := range top.tables("factor") {
 		r.factor(e)
 	}
@@ -349,7 +352,7 @@ func (r *reader) descriptors(e *entry, v *variable) {
 		list = append(list, level)
 	}
 	v.named(e, "descriptors", list)
-	v.table = table
+	v.table, r.tables[name] = table, table
 	v.words = fmt.Sprintf("%s of %s, with %s", words.Count(len(list), "category", "categories"), name,
 		words.Count(len(table.Columns())-1, "descriptor", "descriptors"))
 }
@@ -571,14 +574,14 @@ func (v *variable) columnOf(descriptor dataset.Column) string {
 	return v.name + " " + descriptor.Name()
 }
 
-// costColumn is the name of the column of costs.
-const costColumn = "cost"
+// CostColumn is the name of the column of costs.
+const CostColumn = "cost"
 
 // names rejects columns of the same name.
 func (r *reader) names() {
 	seen := map[string]bool{}
 	if r.cost != nil {
-		seen[costColumn] = true
+		seen[CostColumn] = true
 	}
 	for _, v := range r.variables {
 		list := []string{v.column()}

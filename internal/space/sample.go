@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -32,7 +33,23 @@ var ErrFewer = errors.New("no more different candidates were found")
 // Table builds all candidates, in the order of their columns, if there are at most b.Rows. Otherwise it builds a sample
 // that fills the space, and so do its first rows, however many.
 func (c *Counted) Table(ctx context.Context, b Build) (*dataset.Table, error) {
-	m := &maker{Counted: c, Build: b, ctx: ctx, seen: map[[2]uint64]struct{}{}, row: make([]int64, len(c.variables))}
+	d, err := c.Draw(ctx, b)
+	if d == nil {
+		return nil, err
+	}
+	return d.Table, err
+}
+
+// Drawn is a table of candidates, of which Near makes others.
+type Drawn struct {
+	*dataset.Table
+	maker *maker
+}
+
+// Draw is Table, with what its rows were made from. With ErrFewer there is a table, too.
+func (c *Counted) Draw(ctx context.Context, b Build) (*Drawn, error) {
+	m := &maker{Counted: c, Build: b, ctx: ctx, seen: map[[2]uint64]struct{}{}, row: make([]int64, len(c.variables)),
+		scratch: make([]int64, len(c.variables))}
 	var err error
 	if c.Fits(b.Rows) {
 		if err = m.list(0, m.keep); err == nil {
@@ -45,7 +62,39 @@ func (c *Counted) Table(ctx context.Context, b Build) (*dataset.Table, error) {
 		return nil, err
 	}
 	table, wrong := m.table()
-	return table, errors.Join(wrong, err)
+	if wrong != nil {
+		return nil, wrong
+	}
+	return &Drawn{table, m}, err
+}
+
+// Whole reports whether all candidates are in the table.
+func (d *Drawn) Whole() bool { return d.maker.Fits(d.maker.Rows) }
+
+// nearby is how far the coordinates of candidates that are near another one lie from its own, by standard deviation.
+const nearby = 0.05
+
+// Near makes candidates near some rows of a sample, at most so many near each, which differ from one another and from
+// all that the sample has. Rows that no point of the sequence made have none.
+func (d *Drawn) Near(rows []int, each int) (*dataset.Table, error) {
+	m := *d.maker
+	m.values, m.seen = nil, maps.Clone(m.seen)
+	stream := rng.New(m.Seed, "space near")
+	for _, row := range rows {
+		if row >= len(m.index) {
+			continue
+		}
+		for range each {
+			fits := m.follow(func(dimension int) float64 {
+				u := m.points.coordinate(m.index[row], dimension) + nearby*stream.NormFloat64()
+				return min(max(u, 0), math.Nextafter(1, 0))
+			})
+			if fits && m.first() {
+				m.values = append(m.values, m.row...)
+			}
+		}
+	}
+	return m.table()
 }
 
 // maker collects candidates.
@@ -56,6 +105,11 @@ type maker struct {
 	row    []int64 // that is being made: a value for each variable
 	values []int64 // of all rows
 	seen   map[[2]uint64]struct{}
+
+	scratch    []int64
+	points     sobol
+	dimensions [][]int  // of each variable of each diagram; -1 where it has one value
+	index      []uint32 // of the points that made the rows of a sample
 }
 
 func (m *maker) made() int { return len(m.values) / len(m.row) }
@@ -105,37 +159,24 @@ const mostDraws = 30
 
 // sample adds different rows by the points of a sequence.
 func (m *maker) sample() error {
-	points, dimensions := sobol{}, make([][]int, len(m.diagrams))
 	stream := rng.New(m.Seed, "space sample")
-	for i, d := range m.diagrams {
+	for _, d := range m.diagrams {
+		var dimensions []int
 		for _, v := range d.group.variables {
 			dimension := -1
 			if len(v.runs) > 1 || v.runs[0].n > 1 {
-				dimension = len(points.seeds)
-				points.seeds = append(points.seeds, uint32(stream.Uint64()))
+				dimension = len(m.points.seeds)
+				m.points.seeds = append(m.points.seeds, uint32(stream.Uint64()))
 			}
-			dimensions[i] = append(dimensions[i], dimension)
+			dimensions = append(dimensions, dimension)
 		}
+		m.dimensions = append(m.dimensions, dimensions)
 	}
-	values := make([]int64, len(m.row))
-	for index := 0; m.made() < m.Rows && index < min(mostDraws*m.Rows+1000, math.MaxInt32); index++ {
-		fits := true
-		for i, d := range m.diagrams {
-			some := values[:len(d.group.at)]
-			d.walk(func(v int) float64 {
-				if dimensions[i][v] < 0 {
-					return 0
-				}
-				return points.coordinate(uint32(index), dimensions[i][v])
-			}, some)
-			fits = fits && (!m.relaxed || d.group.allows(some))
-			for v, value := range some {
-				m.row[d.group.at[v]] = value
-			}
-		}
-		if !fits || !m.first() {
+	for index := uint32(0); m.made() < m.Rows && int(index) < min(mostDraws*m.Rows+1000, math.MaxInt32); index++ {
+		if !m.follow(func(dimension int) float64 { return m.points.coordinate(index, dimension) }) || !m.first() {
 			continue
 		}
+		m.index = append(m.index, index)
 		if err := m.keep(); err != nil {
 			return err
 		}
@@ -147,6 +188,25 @@ func (m *maker) sample() error {
 		return ErrFewer
 	}
 	return nil
+}
+
+// follow makes the row of a point, and reports whether it is a candidate.
+func (m *maker) follow(coordinate func(dimension int) float64) bool {
+	fits := true
+	for i, d := range m.diagrams {
+		some := m.scratch[:len(d.group.at)]
+		d.walk(func(v int) float64 {
+			if m.dimensions[i][v] < 0 {
+				return 0
+			}
+			return coordinate(m.dimensions[i][v])
+		}, some)
+		fits = fits && (!m.relaxed || d.group.allows(some))
+		for v, value := range some {
+			m.row[d.group.at[v]] = value
+		}
+	}
+	return fits
 }
 
 // first reports whether the row is new, and remembers it.
@@ -264,7 +324,7 @@ func (m *maker) descriptor(variable int, from dataset.Column) dataset.Column {
 
 // costs makes the column of costs. A factor that does not exist counts as 0 in it.
 func (m *maker) costs() (dataset.Column, error) {
-	column, numbers := dataset.NewNumeric(costColumn), map[string]func(row []int64) float64{}
+	column, numbers := dataset.NewNumeric(CostColumn), map[string]func(row []int64) float64{}
 	for i, v := range m.variables {
 		if v.levels == nil {
 			numbers[v.name] = func(row []int64) float64 { return v.numberOr(row[i]) }

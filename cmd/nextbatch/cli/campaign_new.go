@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/space"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/tables"
@@ -25,27 +26,37 @@ type campaignRows struct {
 	columns  columnFlags
 	targets  []string
 	settings settingFlags
+	space    string // file with the space of a new campaign, in place of a table
 }
 
 func newCampaignNew() *cobra.Command {
 	n := &campaignRows{}
 	c := &cobra.Command{
-		Use:        "new STORE TABLE",
+		Use:        "new STORE [TABLE]",
 		SuggestFor: []string{"create", "init", "start"},
-		Short:      "Begin a campaign with the rows of a table",
+		Short:      "Begin a campaign with the rows of a table, or with a space of factors",
 		Example: `  nextbatch campaign new c.db table.csv --target y --id name
-  nextbatch campaign new c.db candidates.parquet --target yield,purity --id well -n 96 --audit 1/8 --lease 14d`,
-		Args: cobra.ExactArgs(2),
+  nextbatch campaign new c.db candidates.parquet --target yield,purity --id well -n 96 --audit 1/8 --lease 14d
+  nextbatch campaign new c.db --space space.toml --target y`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.run = newRun(cmd, n.quiet)
-			settings := campaign.Settings{}
+			settings, path := campaign.Settings{}, n.space
+			switch {
+			case len(args) == 2 && n.space != "":
+				return usagef("give either a table or --space; rows that were measured before join with 'nextbatch campaign add'")
+			case len(args) == 2:
+				path = args[1]
+			case n.space == "":
+				return usagef("name the table, or describe the candidates with --space")
+			}
 			return n.run.perform(cmd.Context(), steps{memory: &n.columns.memory,
 				check: func() (err error) {
-					settings, err = n.check(args[0], args[1])
+					settings, err = n.check(args[0], path)
 					return err
 				},
 				compute: func(ctx context.Context) (*answer, error) {
-					return nil, n.create(ctx, args[0], args[1], settings)
+					return nil, n.create(ctx, args[0], path, settings)
 				}})
 		},
 		Long: `Creates a campaign in a store, and the store if it does not exist. Labels in the
@@ -59,6 +70,9 @@ trees and networks by their errors on held-out rows; network, gp and trees take 
 Rows are named by the column --id, or else by their number, from 0. The settings
 apply to every ask; 'nextbatch campaign settings' changes them later.
 
+With --space (see 'nextbatch candidates') there is no table: each ask draws new candidates,
+everywhere and near those that the model finds informative, and what it picks becomes rows.
+
 A share of the rows in each batch (--audit) is drawn at random from the open ones.
 A batch teaches a little less with these audit rows, but they show how large the
 error of the model is: the other rows are picked because they are unusual, and do
@@ -67,7 +81,8 @@ not represent the rest. Without audit rows 'campaign status' cannot estimate it.
 	c.Flags().StringSliceVar(&n.targets, "target", nil,
 		"target column, or several: the labels, empty where a row has none")
 	n.registerChange(c)
-	c.Flag("campaign").Usage = "name of the campaign (default that of the table, without its extension)"
+	c.Flag("campaign").Usage = "name of the campaign (default that of the table or the space, without its extension)"
+	c.Flags().StringVar(&n.space, "space", "", "description of factors whose combinations are the candidates: .toml")
 	n.columns.register(c)
 	n.columns.registerMissing(c)
 	n.columns.registerEarlier(c.Flags())
@@ -96,11 +111,17 @@ func (n *campaignRows) check(address, path string) (campaign.Settings, error) {
 }
 
 func (n *campaignRows) create(ctx context.Context, address, path string, settings campaign.Settings) (err error) {
-	table, err := n.read(ctx, path)
-	if err != nil {
-		return err
+	start := campaign.Start{IDColumn: n.columns.id, Targets: n.targets, Settings: settings, By: n.by()}
+	if n.space != "" {
+		if start.Space, err = space.Read(ctx, path); err != nil {
+			return dataError{err}
+		}
+	} else {
+		if start.Table, err = n.read(ctx, path); err != nil {
+			return err
+		}
+		n.progress.reportOrigin(path, start.Table)
 	}
-	n.progress.reportOrigin(path, table)
 	flags, names := n.columns, tables.Names{}
 	flags.numeric, flags.labels = slices.Concat(n.columns.numeric, n.targets), n.targets
 	earlier, err := flags.readEarlier(ctx, names)
@@ -109,10 +130,8 @@ func (n *campaignRows) create(ctx context.Context, address, path string, setting
 	}
 	store := &newStore{address: address}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	c, err := campaign.New(ctx, store, n.name, campaign.Start{
-		Table: table, IDColumn: n.columns.id, Targets: n.targets, Settings: settings, Earlier: earlier, Names: names,
-		By: n.by(),
-	})
+	start.Earlier, start.Names = earlier, names
+	c, err := campaign.New(ctx, store, n.name, start)
 	if errors.Is(err, campaign.ErrExists) {
 		return usagef(
 			"%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign",
@@ -126,6 +145,11 @@ func (n *campaignRows) create(ctx context.Context, address, path string, setting
 		return campaignError(err)
 	}
 	counts := s.Counts()
+	if start.Space != nil {
+		n.progress.say("campaign %q in %s: asks draw from the space of %s, %s", n.name, addressText(address), nameOf(path),
+			words.Count(len(s.Created.Columns), "column", "columns"))
+		return nil
+	}
 	n.progress.say("campaign %q in %s: %s, %s of them labelled, %s", n.name, addressText(address),
 		words.Count(int(counts.Rows), "row", "rows"), words.Whole(int(counts.Labelled)),
 		words.Count(len(s.Created.Columns), "column", "columns"))

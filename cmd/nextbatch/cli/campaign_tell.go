@@ -59,6 +59,9 @@ recorded and waits for a second look: nothing learns from it, and no estimate us
 until 'nextbatch campaign confirm' says that it is right or --correct replaces it. The
 answer lists such labels. --accept is for machines that are sure: no label waits.
 
+In a campaign of a space, a line whose numbers are not those of its row says what was
+really set: its label is that of a new row, and the row is open again.
+
 Exit codes: 0 also if labels wait; 3 lines are wrong, and nothing was changed; 4 with --partial, some lines
 were skipped; the others are those of 'nextbatch select'.`,
 	}
@@ -106,6 +109,9 @@ func (t *telling) tell(ctx context.Context, c *campaign.Campaign, address, path 
 	t.progress.say("%s: %s %s%s, %s, %s none yet%s", nameOf(path), words.Count(len(told.Rows), "label", "labels"), word,
 		eventText(told.Seq), words.Count(told.Known, "was known", "were known"),
 		words.Count(table.Rows()-len(entries), "line has", "lines have"), again(told.Repeated))
+	for _, ref := range told.Own {
+		t.progress.say("row %s is new: something else was set than asked for", ref.ID)
+	}
 	t.warnWaiting(address, told.Waiting)
 	if len(told.Faults) > 0 {
 		found.short = leftOut(path, told.Faults, len(entries))
