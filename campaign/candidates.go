@@ -7,12 +7,12 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/budget"
 	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/space"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
-	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -282,11 +282,11 @@ func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool 
 	if request.GroupColumn != "" && request.PerGroup > 0 {
 		groups, _ = r.rows.Column(request.GroupColumn)
 	}
-	var spent selection.Costs
+	var spent budget.Costs
 	spent.Add(request.Repeated.Cost)
 	inGroup := map[string]int{}
 	take := func(at int) bool {
-		if costs != nil && !selection.Within(spent.With(costs(at)), *request.Budget) {
+		if costs != nil && !budget.Within(spent.With(costs(at)), *request.Budget) {
 			return false
 		}
 		if groups != nil && inGroup[groups.Format(at)] >= request.PerGroup {

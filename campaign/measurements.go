@@ -8,11 +8,11 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/budget"
 	"github.com/nextbatch/nextbatch/internal/plate"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/limits"
-	"github.com/nextbatch/nextbatch/selection"
 )
 
 // An ask of n measurements with R replicates and the share q of repeats has ⌊q·n + 1/2⌋ repeats of labelled rows, and
@@ -48,8 +48,8 @@ func repeatReason(times int) string {
 
 // affordable returns a function that accepts rows as long as they cost no more than the budget, if there is one, and
 // what they have cost.
-func (r *candidates) affordable(l limits.Limits) (accept func(at int) bool, spent *selection.Costs) {
-	spent = &selection.Costs{}
+func (r *candidates) affordable(l limits.Limits) (accept func(at int) bool, spent *budget.Costs) {
+	spent = &budget.Costs{}
 	if l.CostColumn == "" {
 		return func(int) bool { return true }, spent
 	}
@@ -58,7 +58,7 @@ func (r *candidates) affordable(l limits.Limits) (accept func(at int) bool, spen
 		return func(int) bool { return true }, spent
 	}
 	return func(at int) bool {
-		if l.Budget != nil && !selection.Within(spent.With(costs.Float(at)), *l.Budget) {
+		if l.Budget != nil && !budget.Within(spent.With(costs.Float(at)), *l.Budget) {
 			return false
 		}
 		spent.Add(costs.Float(at))

@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/ahead"
 )
 
 // wholeBatch is a problem of a few hundred rows or more with random constraints on the batch as a whole, which some
@@ -151,16 +152,16 @@ func TestAheadKeepsUp(t *testing.T) {
 		var at *present
 		if c := &p.Constraints; c.Same != nil {
 			at = firstRun(t, &q, l)
-			l.size = p.Batch
+			l.Size = p.Batch
 		}
-		must(t, l.lookAhead(at))
-		for l.room > 0 && l.count < l.size {
+		must(t, l.startAhead(at))
+		for l.room > 0 && l.Count < l.Size {
 			l.add(l.rank(r.IntN(l.room)))
 			open := slices.Clone(l.open)
-			l.ahead.restart()
+			l.ahead.Restart()
 			l.reopen()
 			if !slices.Equal(open, l.open) {
-				t.Fatalf("%+v: with %d rows, %v is open, from scratch %v", p.Constraints, l.count, open, l.open)
+				t.Fatalf("%+v: with %d rows, %v is open, from scratch %v", p.Constraints, l.Count, open, l.open)
 			}
 		}
 	}
@@ -168,12 +169,12 @@ func TestAheadKeepsUp(t *testing.T) {
 
 // firstRun is the first run with the lowest value that it can have.
 func firstRun(t *testing.T, q *question, l *limits) *present {
-	runs, sizes := newRunAhead(l), runSizes(q.batch, q.constraints.Runs)
-	for v := range runs.values {
-		fixed := make([]int, len(runs.values))
+	runs, sizes := ahead.NewRuns(l.Batch), runSizes(q.batch, q.constraints.Runs)
+	for v := range runs.Values {
+		fixed := make([]int, len(runs.Values))
 		fixed[v] = sizes[0]
-		if runs.start(fixed, sizes[1:], v) {
-			return &present{runs: runs, value: v, fixed: fixed, later: sizes[1:]}
+		if runs.Start(fixed, sizes[1:], v) {
+			return &present{runs: runs, byCost: l.byCost, value: v, fixed: fixed, later: sizes[1:]}
 		}
 	}
 	t.Fatal("the first run has no value")

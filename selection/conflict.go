@@ -8,7 +8,11 @@ package selection
 // batch always go with Same, and count as one with it. With MinPerGroup and MaxGroups, a batch has at least one row.
 // MinPerGroup stays a condition on the groups in the batch, if that is what it is, without MaxGroups, too.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nextbatch/nextbatch/selection/internal/ahead"
+)
 
 // constraintFields are the fields that may be in conflict, in the order in which they are named.
 var constraintFields = []struct {
@@ -126,13 +130,25 @@ func (q *question) feasible(pool int) (bool, error) {
 	case l.over(q.batch) || l.overGroups > 0:
 		return false, nil
 	case q.constraints.Same != nil:
-		a := newRunAhead(l)
-		can := a.start(make([]int, len(a.values)), runSizes(q.batch, q.constraints.Runs), -1)
-		return can, a.err()
+		a := ahead.NewRuns(l.Batch)
+		can := a.Start(make([]int, len(a.Values)), runSizes(q.batch, q.constraints.Runs), -1)
+		return can, a.Err()
 	case q.constraints.looksAhead():
-		return newGroupAhead(l).fits() && (l.count > 0 || q.mayBeEmpty() || l.anyAhead()), nil
+		return ahead.NewGroups(l.Batch).Fits() && (l.Count > 0 || q.mayBeEmpty() || l.anyAhead()), nil
 	}
 	return true, nil
+}
+
+// runSizes returns how many rows each run has.
+func runSizes(batch, runs int) []int {
+	sizes := make([]int, max(1, runs))
+	for r := range sizes {
+		sizes[r] = batch / len(sizes)
+		if r < batch%len(sizes) {
+			sizes[r]++
+		}
+	}
+	return sizes
 }
 
 // mayBeEmpty reports whether a batch without rows counts. It has no group that could be too small, but
@@ -143,9 +159,9 @@ func (q *question) mayBeEmpty() bool {
 
 // anyAhead reports whether any row may be the first of a batch that looks ahead at groups.
 func (l *limits) anyAhead() bool {
-	a := newGroupAhead(l)
+	a := ahead.NewGroups(l.Batch)
 	for row := range l.open {
-		if l.available(row) && a.allows(row) {
+		if l.Available(row) && a.Allows(row) {
 			return true
 		}
 	}

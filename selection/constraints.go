@@ -3,6 +3,8 @@ package selection
 import (
 	"math"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/budget"
 )
 
 // Constraints are conditions that a batch must meet. The zero value has none.
@@ -79,71 +81,19 @@ func (k *Constraints) checkRuns(c *complaints, pool, batch int) {
 	c.when(k.Runs > batch, "Runs", "%d runs have no row each in a batch of %d", k.Runs, batch)
 }
 
-// perGroup is the most rows of a group.
-func (k *Constraints) perGroup() int {
-	if k.PerGroup == 0 {
-		return math.MaxInt / 4 // twice as many is a number, too
-	}
-	return k.PerGroup
-}
-
 // looksAhead reports whether a pick may make it impossible to meet a constraint later.
 func (k *Constraints) looksAhead() bool { return k.MinPerGroup > 0 || k.MaxGroups > 0 || k.Same != nil }
-
-// rounding is by how much of itself a budget may be exceeded (limits.go).
-const rounding = 0x1p-50
-
-// Within reports whether a sum of costs is within a budget. Everything that compares the two asks this.
-func Within(sum, budget float64) bool { return sum <= budget*(1+rounding) }
-
-// Left returns what of a budget is left after some costs that are within it: further ones that are within the rest are,
-// together with them, within the budget.
-func Left(budget, spent float64) float64 {
-	if spent == 0 {
-		return budget
-	}
-	return max(0, budget*(1+rounding)-spent) // spent and the difference are rounded, too
-}
-
-// within reports whether a sum of costs is within a multiple of the budget.
-func (c *Constraints) within(sum float64, slack int) bool {
-	return Within(sum, c.Budget*float64(slack))
-}
 
 // Affordable returns how many of the rows, taken in order, the budget covers.
 func (c *Constraints) Affordable(rows []int) int {
 	if c.Cost == nil {
 		return len(rows)
 	}
-	var spent Costs
+	var spent budget.Costs
 	for i, row := range rows {
-		if spent.Add(c.Cost[row]); !c.within(spent.Sum(), 1) {
+		if spent.Add(c.Cost[row]); !budget.Within(spent.Sum(), c.Budget) {
 			return i
 		}
 	}
 	return len(rows)
-}
-
-// Costs is a sum of costs, to compare by Within: a compensated one (Neumaier's variant of Kahan's), which also sums up
-// what rounding loses. The zero value is that of no costs.
-type Costs struct{ rounded, lost float64 }
-
-// Sum returns the sum.
-func (c Costs) Sum() float64 { return c.rounded + c.lost }
-
-// With returns the sum with another cost.
-func (c Costs) With(cost float64) float64 {
-	c.Add(cost)
-	return c.Sum()
-}
-
-// Add adds a cost; a negative one takes it away.
-func (c *Costs) Add(cost float64) {
-	sum := c.rounded + cost
-	if math.Abs(c.rounded) >= math.Abs(cost) {
-		c.lost += (c.rounded - sum) + cost
-	} else {
-		c.lost += (cost - sum) + c.rounded
-	}
-	c.rounded = sum
 }

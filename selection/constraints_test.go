@@ -462,36 +462,3 @@ func TestScoresPerCost(t *testing.T) {
 		}
 	})
 }
-
-// TestLeft: costs that are within what others leave of a budget are within it together, in exact arithmetic, and dearer
-// ones are not.
-func TestLeft(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 10_000 {
-		unit, rows := math.Pow(10, float64(r.IntN(9))), 1+r.IntN(20)
-		var before, after selection.Costs
-		whole := 0
-		for i := range 2 * rows {
-			cost := r.IntN(100_000)
-			whole += cost
-			if i < rows {
-				before.Add(float64(cost) / unit)
-			} else {
-				after.Add(float64(cost) / unit)
-			}
-		}
-		within := func(budget int) bool {
-			given := float64(budget) / unit
-			return selection.Within(before.Sum(), given) && selection.Within(after.Sum(), selection.Left(given, before.Sum()))
-		}
-		if !within(whole) || !within(whole+1) || within(whole-1) {
-			t.Fatalf("%v and %v of %v: %v, %v, %v", before.Sum(), after.Sum(), float64(whole)/unit, within(whole),
-				within(whole+1), within(whole-1))
-		}
-	}
-	if selection.Left(0.5, 0) != 0.5 || selection.Left(0.3, 0.1+0.2) != 0 &&
-		!selection.Within(0, selection.Left(0.3, 0.1+0.2)) {
-		t.Error("nothing spent, or all")
-	}
-}

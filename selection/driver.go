@@ -107,7 +107,7 @@ func (d *driver) selectRows() error {
 }
 
 func (d *driver) forwardBackward(back Backward) error {
-	needed := d.size - d.limits.count
+	needed := d.size - d.limits.Count
 	extra := back.Extra(d.size, max(0, d.limits.room-needed))
 	if extra > 0 {
 		d.limits.setSlack(2)
@@ -126,7 +126,7 @@ func (d *driver) forwardBackward(back Backward) error {
 
 // forward picks rows until there are size of them, or no row is open.
 func (d *driver) forward(size int) error {
-	for d.limits.count < size && len(d.result.Fallbacks) == 0 {
+	for d.limits.Count < size && len(d.result.Fallbacks) == 0 {
 		if d.limits.room == 0 || d.space.rows.AgreeToEnd() {
 			return nil
 		}
@@ -159,10 +159,10 @@ func (d *driver) forward(size int) error {
 // ahead is how many rows will be picked before any other decision: none if a pick may close
 // other rows.
 func (d *driver) ahead(size int) int {
-	if d.limits.constraints.Cost != nil || d.limits.group != nil || d.limits.ahead != nil {
+	if d.limits.Cost != nil || d.limits.Group != nil || d.limits.ahead != nil {
 		return 0
 	}
-	return size - d.limits.count - 1
+	return size - d.limits.Count - 1
 }
 
 // compare records since when the picks have been no better than other candidates.
@@ -188,7 +188,7 @@ func (d *driver) fallBack(reason string) error {
 	}
 	d.limits.setSlack(1)
 	draw := rng.New(d.space.seed, "selection fallback")
-	for d.limits.count < d.size && d.limits.room > 0 && !d.space.Cancelled() {
+	for d.limits.Count < d.size && d.limits.room > 0 && !d.space.Cancelled() {
 		row := d.limits.rank(draw.IntN(d.limits.room))
 		d.take(Choice{Row: row}, Filled)
 		f.Rows = append(f.Rows, row)
@@ -276,3 +276,28 @@ func (d *driver) report() error {
 
 // typicalSample is how many rows of the pool a typical distance is the median of.
 const typicalSample = 256
+
+// itself is the gain of a row whose score is the gain.
+func itself(score float64) float64 { return score }
+
+// measured is a state that knows what its method makes small.
+type measured interface{ left() (float64, error) }
+
+// gainOf is what a choice adds to the gain of a run.
+func (d *driver) gainOf(c Choice) float64 {
+	if d.method.gain == nil {
+		return 0
+	}
+	if d.space.price != nil {
+		c.Score *= d.space.price[c.Row]
+	}
+	return d.method.gain(c.Score)
+}
+
+// left is what a method that has no sum of scores makes small, if a run is picked.
+func (d *driver) left(run bool) (float64, error) {
+	if of, ok := d.state.(measured); ok && run && !d.space.Cancelled() {
+		return of.left()
+	}
+	return 0, nil
+}

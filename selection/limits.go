@@ -2,48 +2,30 @@ package selection
 
 // Which rows the constraints allow.
 //
-// Users give costs as decimal numbers, few of which float64 represents exactly: in
-// binary, three times 0.1 is more than 0.3. So costs are within a budget if they exceed
-// it by no more than rounding,
-//
-//	Σ cost ≤ budget·(1 + 2⁻⁵⁰).
-//
-// Each cost, and the budget, is off by at most 2⁻⁵³ of itself, and the sum is a
-// compensated one, which is off by 2⁻⁵³ of itself, however many costs it has. So every
-// batch is allowed whose costs, as decimal numbers, add up to no more than the budget,
-// and no batch exceeds it by more than four units in the last place.
-//
-// Some constraints cannot be met any more once the wrong rows are in the batch: the least
-// number of rows of a group, the largest number of groups, and values that rows share. With
-// these, a row may be picked if and only if the batch can be completed afterwards
-// (ahead_groups.go, ahead_runs.go).
+// Some constraints cannot be met any more once the wrong rows are in the batch: the least number of rows of a group,
+// the largest number of groups, and values that rows share. With these, a row may be picked if and only if the batch
+// can be completed afterwards (internal/ahead).
 
 import (
-	"cmp"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/budget"
+	"github.com/nextbatch/nextbatch/selection/internal/ahead"
 )
 
 // limits keeps track of the constraints: which pool rows may be picked now.
 type limits struct {
+	*ahead.Batch
 	constraints Constraints
-	open        []bool // may be picked
-	selected    []bool // in the batch, or pending
-	excluded    []bool
-	pending     []bool
+	open        []bool  // may be picked
 	room        int     // rows that may be picked
-	count       int     // rows in the batch
-	spent       Costs   // their cost
 	byCost      []int32 // all rows, the dearest first; nil without costs
 	dear        int     // how many of them exceed the remaining budget
-	group       []int   // of each row, numbered from 0; nil without groups
-	members     [][]int32
-	inGroup     []int // rows of the batch in each group
-	overGroups  int   // groups with more rows than they may have
+	overGroups  int     // groups with more rows than they may have
 	ranks       *ranks
 	mark        func(row int, open, selected bool) // is notified of changes, unless nil
 
-	size  int   // of the final batch
-	ahead ahead // nil: no pick can make the others impossible, or the required rows are not in the batch yet
+	ahead lookAhead // nil: no pick can make the others impossible, or the required rows are not in the batch yet
 
 	// slack multiplies budget and group limits while more rows are picked than the
 	// final batch will have. Then nothing looks ahead: possible holds for the rows that might be picked before.
@@ -51,78 +33,65 @@ type limits struct {
 	possible []bool
 }
 
-// ahead knows which rows may be picked so that the batch can be completed.
-type ahead interface {
-	allows(row int) bool
-	// adding is called before a row is put into the batch, added afterwards; added closes rows.
-	adding(row int)
-	added(row int)
-	// fits reports whether the batch, as it is, can be completed; it may have been changed in any way.
-	fits() bool
-	// restart follows a batch that has been changed in any way.
-	restart()
-	// relax gives up what it promises beyond the constraints, and reports whether that was anything.
-	relax() bool
-	// err returns why the questions above could not be answered.
-	err() error
+// lookAhead knows which rows may be picked so that the batch can be completed.
+type lookAhead interface {
+	Allows(row int) bool
+	// Adding is called before a row is put into the batch, Added afterwards. Added shuts rows that may not be picked any
+	// more; shut reports whether a row is one.
+	Adding(row int)
+	Added(row int, shut func(row int) bool)
+	// Fits reports whether the batch, as it is, can be completed; it may have been changed in any way.
+	Fits() bool
+	// Restart follows a batch that has been changed in any way.
+	Restart()
+	// Relax gives up what it promises beyond the constraints, and reports whether that was anything.
+	Relax() bool
+	// Err returns why the questions above could not be answered.
+	Err() error
 }
 
 // newLimits starts with an empty batch. The rows by their costs are those of dearestFirst.
 func newLimits(pool, size int, pending []int, c Constraints, byCost []int32) *limits {
-	l := &limits{constraints: c, slack: 1, size: size, byCost: byCost,
-		open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool), pending: make([]bool, pool)}
-	l.numberGroups()
+	l := &limits{constraints: c, slack: 1, byCost: byCost, open: make([]bool, pool),
+		Batch: &ahead.Batch{Size: size, Cost: c.Cost, Budget: c.Budget, Same: c.Same,
+			PerGroup: ahead.PerGroup{Least: c.MinPerGroup, Most: c.PerGroup, Groups: c.MaxGroups},
+			Selected: make([]bool, pool), Excluded: make([]bool, pool), Pending: make([]bool, pool)}}
+	if c.PerGroup == 0 {
+		l.PerGroup.Most = ahead.AnyNumber
+	}
+	l.NumberGroups(c.Group)
 	for _, row := range c.Exclude {
-		l.excluded[row] = true
+		l.Excluded[row] = true
 	}
 	for _, row := range pending {
-		l.pending[row], l.selected[row] = true, true
+		l.Pending[row], l.Selected[row] = true, true
 	}
 	l.reopen()
 	return l
 }
 
-func (l *limits) numberGroups() {
-	if l.constraints.Group == nil {
-		return
+// withRequired returns the limits of a batch that has the required rows.
+func (q *question) withRequired(pool int) *limits {
+	l := newLimits(pool, q.batch, q.pending, q.constraints, q.dearestFirst())
+	for _, row := range q.constraints.Require {
+		l.add(row)
 	}
-	number := map[int]int{}
-	l.group = make([]int, len(l.constraints.Group))
-	for row, name := range l.constraints.Group {
-		at, known := number[name]
-		if !known {
-			at = len(number)
-			number[name] = at
-			l.members = append(l.members, nil)
-		}
-		l.group[row] = at
-		l.members[at] = append(l.members[at], int32(row))
-	}
-	l.inGroup = make([]int, len(number))
+	return l
 }
 
 // dearestFirst returns all rows, the dearest first; nil without costs. The trials of a run share what its batch has
 // sorted.
 func (q *question) dearestFirst() []int32 {
 	if q.run != nil {
-		return q.run.runs.limits.byCost
+		return q.run.byCost
 	}
 	cost := q.constraints.Cost
 	var rows []int32
 	for row := range cost {
 		rows = append(rows, int32(row))
 	}
-	slices.SortFunc(rows, func(a, b int32) int { return byCost(cost, b, a) })
+	slices.SortFunc(rows, func(a, b int32) int { return ahead.ByCost(cost, b, a) })
 	return rows
-}
-
-// byCost compares rows by their costs, those of equal cost by their numbers, so that a sort need not be stable: on
-// large pools that is several times faster.
-func byCost(cost []float64, a, b int32) int {
-	if order := cmp.Compare(cost[a], cost[b]); order != 0 {
-		return order
-	}
-	return cmp.Compare(a, b)
 }
 
 // reopen decides for each row whether it may be picked.
@@ -137,7 +106,7 @@ func (l *limits) reopen() {
 
 // relax reopens rows if none is open and something else than the constraints has closed them.
 func (l *limits) relax() {
-	if l.room == 0 && l.count < l.size && l.slack == 1 && l.ahead != nil && l.ahead.relax() {
+	if l.room == 0 && l.Count < l.Size && l.slack == 1 && l.ahead != nil && l.ahead.Relax() {
 		l.reopen()
 	}
 }
@@ -168,34 +137,28 @@ func (l *limits) decide(row int) {
 
 func (l *limits) notify(row int) {
 	if l.mark != nil {
-		l.mark(row, l.open[row], l.selected[row])
+		l.mark(row, l.open[row], l.Selected[row])
 	}
 }
 
 func (l *limits) allows(row int) bool {
-	return l.available(row) && (l.constraints.Cost == nil || l.pays(row)) &&
-		(l.group == nil || l.inGroup[l.group[row]] < l.constraints.perGroup()*l.slack) &&
-		(l.ahead == nil || l.slack > 1 && l.possible[row] || l.slack == 1 && l.ahead.allows(row))
+	return l.Available(row) && (l.Cost == nil || l.pays(row)) &&
+		(l.Group == nil || l.InGroup[l.Group[row]] < l.PerGroup.Most*l.slack) &&
+		(l.ahead == nil || l.slack > 1 && l.possible[row] || l.slack == 1 && l.ahead.Allows(row))
 }
 
-// available reports whether a row is a candidate that is not in the batch.
-func (l *limits) available(row int) bool { return !l.selected[row] && !l.excluded[row] }
-
-// lookAhead starts to look ahead, when the required rows are in the batch.
-func (l *limits) lookAhead(at *present) error {
+// startAhead starts to look ahead, when the required rows are in the batch.
+func (l *limits) startAhead(at *present) error {
 	switch {
 	case at != nil:
-		runs := at.runs.on(l)
-		runs.start(at.fixed, at.later, at.value)
-		runs.settleAll()
-		l.ahead = runs
+		l.ahead = at.runs.On(l.Batch, at.fixed, at.later, at.value)
 	case l.constraints.looksAhead():
-		l.ahead = newGroupAhead(l)
+		l.ahead = ahead.NewGroups(l.Batch)
 	default:
 		return nil
 	}
 	l.reopen()
-	return l.ahead.err()
+	return l.ahead.Err()
 }
 
 // err returns why it could not be found out which rows may be picked.
@@ -203,35 +166,30 @@ func (l *limits) err() error {
 	if l.ahead == nil {
 		return nil
 	}
-	return l.ahead.err()
+	return l.ahead.Err()
 }
 
 // fits reports whether the batch can be completed so that it meets all constraints.
-func (l *limits) fits() bool { return l.ahead == nil || l.ahead.fits() }
+func (l *limits) fits() bool { return l.ahead == nil || l.ahead.Fits() }
 
 // pays reports whether the budget covers one more row.
 func (l *limits) pays(row int) bool {
-	return l.within(l.spent.With(l.constraints.Cost[row]), l.slack)
-}
-
-// within reports whether a sum of costs is within a multiple of the budget.
-func (l *limits) within(sum float64, slack int) bool {
-	return l.constraints.within(sum, slack)
+	return budget.Within(l.Spent.With(l.Cost[row]), l.Budget*float64(l.slack))
 }
 
 // add puts a row into the batch, which closes rows; it opens some only if none were left.
 func (l *limits) add(row int) {
 	looks := l.ahead != nil && l.slack == 1
 	if looks {
-		l.ahead.adding(row)
+		l.ahead.Adding(row)
 	}
 	l.change(row, true, 1)
 	l.decide(row)
 	if looks {
-		l.ahead.added(row)
+		l.ahead.Added(row, l.shut)
 	}
-	if l.group != nil && l.inGroup[l.group[row]] == l.constraints.perGroup()*l.slack {
-		for _, other := range l.members[l.group[row]] {
+	if l.Group != nil && l.InGroup[l.Group[row]] == l.PerGroup.Most*l.slack {
+		for _, other := range l.Members[l.Group[row]] {
 			l.decide(int(other))
 		}
 	}
@@ -239,10 +197,19 @@ func (l *limits) add(row int) {
 	l.relax()
 }
 
+// shut closes a row that may not be picked any more, and reports whether it is one.
+func (l *limits) shut(row int) bool {
+	if l.allows(row) {
+		return false
+	}
+	l.decide(row)
+	return true
+}
+
 // remove takes a row out of the batch, which may open any other.
 func (l *limits) remove(row int) {
 	l.change(row, false, -1)
-	if l.constraints.Cost == nil && l.group == nil {
+	if l.Cost == nil && l.Group == nil {
 		l.decide(row)
 		return
 	}
@@ -250,15 +217,15 @@ func (l *limits) remove(row int) {
 }
 
 func (l *limits) change(row int, selected bool, sign int) {
-	l.selected[row] = selected
+	l.Selected[row] = selected
 	l.notify(row)
-	l.count += sign
-	if l.constraints.Cost != nil {
-		l.spent.Add(float64(sign) * l.constraints.Cost[row])
+	l.Count += sign
+	if l.Cost != nil {
+		l.Spent.Add(float64(sign) * l.Cost[row])
 	}
-	if l.group != nil {
+	if l.Group != nil {
 		before := l.overGroup(row)
-		l.inGroup[l.group[row]] += sign
+		l.InGroup[l.Group[row]] += sign
 		if l.overGroup(row) != before {
 			l.overGroups += sign
 		}
@@ -272,7 +239,7 @@ func (l *limits) setSlack(slack int) {
 	}
 	l.slack = slack
 	if l.ahead != nil && slack == 1 {
-		l.ahead.restart()
+		l.ahead.Restart()
 	}
 	l.reopen()
 }
@@ -289,11 +256,11 @@ func (l *limits) rank(n int) int {
 // over reports whether the batch has more rows than size, or costs more than the
 // budget; overGroup whether the row's group exceeds its limit.
 func (l *limits) over(size int) bool {
-	return l.count > size || l.constraints.Cost != nil && !l.within(l.spent.Sum(), 1)
+	return l.Count > size || l.Cost != nil && !budget.Within(l.Spent.Sum(), l.Budget)
 }
 
 func (l *limits) overGroup(row int) bool {
-	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.perGroup()
+	return l.Group != nil && l.InGroup[l.Group[row]] > l.PerGroup.Most
 }
 
 // BudgetSpent is Result.Short where only the budget kept further rows out.
@@ -303,17 +270,17 @@ const BudgetSpent = "the remaining budget covers no further candidate"
 func (l *limits) whyNone() string {
 	left, paid := 0, 0 // candidates, and those that the budget covers
 	for row := range l.open {
-		if l.selected[row] || l.excluded[row] {
+		if l.Selected[row] || l.Excluded[row] {
 			continue
 		}
-		if left++; l.constraints.Cost == nil || l.pays(row) {
+		if left++; l.Cost == nil || l.pays(row) {
 			paid++
 		}
 	}
 	switch {
 	case left == 0 && len(l.constraints.Exclude) > 0:
 		return "the pool has no more rows that are not excluded"
-	case left == 0 && slices.Contains(l.pending, true):
+	case left == 0 && slices.Contains(l.Pending, true):
 		return "the pool has no more rows that are not pending"
 	case left == 0:
 		return "the pool has no more rows"
@@ -321,7 +288,7 @@ func (l *limits) whyNone() string {
 		return BudgetSpent
 	case l.ahead != nil:
 		return "there are no more candidates within the constraints"
-	case l.constraints.Cost == nil:
+	case l.Cost == nil:
 		return "all groups with candidates left have reached their limit"
 	}
 	return "there are no more candidates within the budget and the group limits"

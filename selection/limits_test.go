@@ -64,8 +64,8 @@ func mustBeUpToDate(t *testing.T, l *limits) {
 		}
 	}
 	over := 0
-	for _, n := range l.inGroup {
-		if n > l.constraints.perGroup() {
+	for _, n := range l.InGroup {
+		if n > l.PerGroup.Most {
 			over++
 		}
 	}

@@ -11,19 +11,6 @@ import (
 	"github.com/nextbatch/nextbatch/internal/place"
 )
 
-// checkOrder reports an order that is not one of the pool.
-func (q *question) checkOrder(c *complaints, pool int) {
-	seen := make([]bool, pool)
-	for _, row := range q.order {
-		if row < 0 || row >= pool || seen[row] {
-			c.when(true, "Order", "it does not hold each of the %d rows once", pool)
-			return
-		}
-		seen[row] = true
-	}
-	c.when(len(q.order) > 0 && len(q.order) != pool, "Order", "it holds %d rows, the pool %d", len(q.order), pool)
-}
-
 // putInOrder numbers rows by their places in the order.
 func (q *question) putInOrder() {
 	places := make([]int, len(q.order))

@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/place"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/ahead"
 	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
@@ -99,6 +100,14 @@ type question struct {
 	run         *present // the run that is picked; nil: the batch has none (runs.go)
 }
 
+// present is the run that is picked, among the others.
+type present struct {
+	runs         *ahead.Runs
+	byCost       []int32 // those of the limits
+	value        int     // by number
+	fixed, later []int   // those of ahead.Runs
+}
+
 // shapes are those of the rows of a problem, and what else their check needs.
 type shapes struct {
 	pool, train, target              matrix.Shape // of the pool wherever it is
@@ -183,4 +192,17 @@ func (q *question) checkAims(c *complaints, pool int) {
 		"target rows have %d columns, pool rows %d", rows.Cols, q.shapes.pool.Cols)
 	checkNumbers(c, "Aims.Weights", weights, pool)
 	c.when(weights != nil && !anyPositive(weights), "Aims.Weights", "no weight is positive")
+}
+
+// checkOrder reports an order that is not one of the pool.
+func (q *question) checkOrder(c *complaints, pool int) {
+	seen := make([]bool, pool)
+	for _, row := range q.order {
+		if row < 0 || row >= pool || seen[row] {
+			c.when(true, "Order", "it does not hold each of the %d rows once", pool)
+			return
+		}
+		seen[row] = true
+	}
+	c.when(len(q.order) > 0 && len(q.order) != pool, "Order", "it holds %d rows, the pool %d", len(q.order), pool)
 }

@@ -35,7 +35,7 @@ func (d *driver) resume(choices []Choice) error {
 
 // retake takes over one choice; unless that is quick, it makes the choice again and adds the row.
 func (d *driver) retake(c Choice) error {
-	if c.Row < 0 || c.Row >= d.space.PoolSize() || !d.limits.open[c.Row] || d.limits.count >= d.size {
+	if c.Row < 0 || c.Row >= d.space.PoolSize() || !d.limits.open[c.Row] || d.limits.Count >= d.size {
 		return d.otherProblem(c)
 	}
 	if d.quick {

@@ -5,7 +5,7 @@ package selection
 //
 //   - The runs are picked one after the other. Run r has s(r) = ⌊N_batch/K⌋ rows, one more if r ≤ N_batch mod K. All
 //     rows of earlier runs, and all required rows, count as selected.
-//   - For each value v that run r can have, so that the whole batch can be completed (ahead_runs.go), the method's
+//   - For each value v that run r can have, so that the whole batch can be completed (internal/ahead), the method's
 //     own greedy steps are carried out on the rows of that value: NEXT is the argmax over those that leave the batch
 //     completable. Required rows of the value that no earlier run has come first, and are part of the run.
 //   - The value of largest gain wins; of equal ones the lowest. With S the rows selected before, R the rows that the
@@ -35,6 +35,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/selection/internal/ahead"
 	"github.com/nextbatch/nextbatch/selection/internal/space"
 )
 
@@ -43,50 +44,6 @@ const (
 	screenRows = 256 // how many rows are picked to find these
 )
 
-// itself is the gain of a row whose score is the gain.
-func itself(score float64) float64 { return score }
-
-// measured is a state that knows what its method makes small.
-type measured interface{ left() (float64, error) }
-
-// gainOf is what a choice adds to the gain of a run.
-func (d *driver) gainOf(c Choice) float64 {
-	if d.method.gain == nil {
-		return 0
-	}
-	if d.space.price != nil {
-		c.Score *= d.space.price[c.Row]
-	}
-	return d.method.gain(c.Score)
-}
-
-// left is what a method that has no sum of scores makes small, if a run is picked.
-func (d *driver) left(run bool) (float64, error) {
-	if of, ok := d.state.(measured); ok && run && !d.space.Cancelled() {
-		return of.left()
-	}
-	return 0, nil
-}
-
-// present is the run that is picked, among the others.
-type present struct {
-	runs         *runAhead
-	value        int   // by number
-	fixed, later []int // those of runAhead
-}
-
-// runSizes returns how many rows each run has.
-func runSizes(batch, runs int) []int {
-	sizes := make([]int, max(1, runs))
-	for r := range sizes {
-		sizes[r] = batch / len(sizes)
-		if r < batch%len(sizes) {
-			sizes[r]++
-		}
-	}
-	return sizes
-}
-
 // runs is a batch in progress.
 type runs struct {
 	question *question
@@ -94,7 +51,7 @@ type runs struct {
 	open     func(space.Use) (space.Rows, error)
 	pool     int
 	limits   *limits // with the rows of the batch so far
-	ahead    *runAhead
+	ahead    *ahead.Runs
 	sizes    []int
 	fixed    []int        // rows of each value in the runs so far
 	placed   map[int]int  // the run of each required row; 0: none yet
@@ -110,25 +67,16 @@ func (q *question) solveRuns(m Method, pool int, open func(space.Use) (space.Row
 		return nil, &MethodError{Method: m.Name(), Reason: "it has no gain by which the values of runs could be compared"}
 	}
 	l := q.withRequired(pool)
-	r := &runs{question: q, method: m, open: open, pool: pool, limits: l, ahead: newRunAhead(l),
+	r := &runs{question: q, method: m, open: open, pool: pool, limits: l, ahead: ahead.NewRuns(l.Batch),
 		sizes:  runSizes(q.batch, q.constraints.Runs),
 		placed: map[int]int{}, known: map[int]Pick{}}
-	r.fixed = make([]int, len(r.ahead.values))
+	r.fixed = make([]int, len(r.ahead.Values))
 	for number := range r.sizes {
 		if err := r.pick(number); err != nil {
 			return nil, err
 		}
 	}
 	return r.result, nil
-}
-
-// withRequired returns the limits of a batch that has the required rows.
-func (q *question) withRequired(pool int) *limits {
-	l := newLimits(pool, q.batch, q.pending, q.constraints, q.dearestFirst())
-	for _, row := range q.constraints.Require {
-		l.add(row)
-	}
-	return l
 }
 
 // pick picks a run, numbered from 0.
@@ -164,13 +112,13 @@ func (r *runs) values(number int) ([]int, error) {
 	possible := func(v int) (bool, error) {
 		fixed := slices.Clone(r.fixed)
 		fixed[v] += r.sizes[number]
-		can := r.ahead.leftOf(v)+r.ahead.inValue[v] >= fixed[v] && r.ahead.start(fixed, r.sizes[number+1:], v)
-		return can, r.ahead.err()
+		can := r.ahead.Room(v) >= fixed[v] && r.ahead.Start(fixed, r.sizes[number+1:], v)
+		return can, r.ahead.Err()
 	}
-	r.ahead.count()
+	r.ahead.Count()
 	var enough []int
 	for _, v := range order {
-		if r.ahead.leftOf(v)+r.ahead.inValue[v] >= r.fixed[v]+r.sizes[number] {
+		if r.ahead.Room(v) >= r.fixed[v]+r.sizes[number] {
 			enough = append(enough, v)
 		}
 	}
@@ -209,11 +157,11 @@ func (r *runs) screen(number int, values []int) error {
 	picked := make([]int, len(r.fixed))
 	for _, pick := range result.Picks {
 		if pick.Why != Required {
-			picked[r.ahead.valueOf[pick.Row]]++
+			picked[r.ahead.ValueOf[pick.Row]]++
 		}
 	}
 	slices.SortStableFunc(values, func(v, w int) int {
-		return cmp.Or(cmp.Compare(picked[w], picked[v]), cmp.Compare(r.ahead.leftOf(w), r.ahead.leftOf(v)), cmp.Compare(v, w))
+		return cmp.Or(cmp.Compare(picked[w], picked[v]), cmp.Compare(r.ahead.Left(w), r.ahead.Left(v)), cmp.Compare(v, w))
 	})
 	return nil
 }
@@ -222,7 +170,7 @@ func (r *runs) screen(number int, values []int) error {
 func (r *runs) draw(number int, values []int) int {
 	weights := make([]float64, len(values))
 	for i, v := range values {
-		weights[i] = float64(r.ahead.leftOf(v) + r.ahead.inValue[v])
+		weights[i] = float64(r.ahead.Room(v))
 	}
 	at, err := rng.New(r.question.seed, fmt.Sprintf("selection run %d", number)).Weighted(weights)
 	if err != nil {
@@ -237,7 +185,7 @@ func (r *runs) required() []int { return slices.Concat(r.question.constraints.Re
 // unplaced lists the required rows of a value that no run has yet.
 func (r *runs) unplaced(v int) (rows []int) {
 	for _, row := range r.question.constraints.Require {
-		if r.placed[row] == 0 && r.ahead.valueOf[row] == v {
+		if r.placed[row] == 0 && r.ahead.ValueOf[row] == v {
 			rows = append(rows, row)
 		}
 	}
@@ -251,7 +199,7 @@ func (r *runs) try(number, v int) (*Result, error) {
 	one := *r.question
 	one.constraints.Require = r.required()
 	one.batch = len(one.constraints.Require) + max(0, r.sizes[number]-len(r.unplaced(v)))
-	one.run = &present{runs: r.ahead, value: v, fixed: fixed, later: r.sizes[number+1:]}
+	one.run = &present{runs: r.ahead, byCost: r.limits.byCost, value: v, fixed: fixed, later: r.sizes[number+1:]}
 	one.picked = nil
 	if number > 0 { // draws of one run say nothing about those of another
 		one.seed = rng.New(r.question.seed, fmt.Sprintf("selection seed of run %d", number)).Uint64()
@@ -319,7 +267,7 @@ func (r *runs) keep(number, v, tried int, one *Result) {
 	if math.IsNaN(gain) || math.IsInf(gain, 0) {
 		gain = 0
 	}
-	r.result.Runs = append(r.result.Runs, Run{Value: r.ahead.values[v], Rows: size, Gain: gain, Tried: tried})
+	r.result.Runs = append(r.result.Runs, Run{Value: r.ahead.Values[v], Rows: size, Gain: gain, Tried: tried})
 }
 
 // join adds what happened in a run to the result.

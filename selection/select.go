@@ -122,7 +122,7 @@ func (d *driver) run(q *question) error {
 	}); err != nil {
 		return err
 	}
-	if err := d.limits.lookAhead(q.run); err != nil {
+	if err := d.limits.startAhead(q.run); err != nil {
 		return err
 	}
 	before, err := d.left(q.run != nil)
@@ -140,7 +140,7 @@ func (d *driver) run(q *question) error {
 		return err
 	}
 	d.result.gain = d.gain + before - after
-	if missing := d.size - d.limits.count; missing > 0 {
+	if missing := d.size - d.limits.Count; missing > 0 {
 		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
 	}
 	if d.tied > 0 {

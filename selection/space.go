@@ -28,7 +28,7 @@ func newSpace(rows space.Rows, q *question) *Space {
 	limits := newLimits(rows.PoolSize(), q.batch, q.pending, q.constraints, q.dearestFirst())
 	s := &Space{rows: rows, limits: limits, mode: q.mode, batch: q.batch, seed: q.seed, price: q.price(), order: q.order}
 	for row := range s.limits.open {
-		rows.Mark(row, s.limits.open[row], s.limits.selected[row])
+		rows.Mark(row, s.limits.open[row], s.limits.Selected[row])
 	}
 	s.limits.mark = rows.Mark
 	if _, note := rows.Device(); note != "" {
@@ -146,7 +146,7 @@ func (s *Space) centre(candidate int) Centre {
 	if candidate >= s.PoolSize() {
 		return Centre{Set: TrainSet, Row: candidate - s.PoolSize()}
 	}
-	if s.limits.pending[candidate] {
+	if s.limits.Pending[candidate] {
 		return Centre{Set: PendingSet, Row: candidate}
 	}
 	return Centre{Set: PoolSet, Row: candidate}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/budget"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
@@ -32,10 +33,10 @@ type Bound struct {
 	wording
 	rows     Rows
 	seed     uint64
-	byName   map[string]int  // rows of the pool, where the ask names rows
-	shared   [][]string      // the values of Same, by number
-	repeats  []int           // labelled rows that the batch measures once more, as rows of their table
-	repeated selection.Costs // what these cost
+	byName   map[string]int // rows of the pool, where the ask names rows
+	shared   [][]string     // the values of Same, by number
+	repeats  []int          // labelled rows that the batch measures once more, as rows of their table
+	repeated budget.Costs   // what these cost
 }
 
 // Bind turns the limits into constraints on the rows of the pool. The seed is that of the labelled rows that are drawn

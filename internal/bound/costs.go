@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/budget"
 	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
@@ -23,17 +24,17 @@ func (b *Bound) setCosts() error {
 	}
 	c, spent := &b.Constraints, b.repeated.Sum()
 	c.PerCost = b.Ask.PerCost
-	switch budget := b.Ask.Budget; {
-	case budget == nil:
+	switch most := b.Ask.Budget; {
+	case most == nil:
 		for _, v := range c.Cost {
 			c.Budget += v // it never ends the batch
 		}
-	case !selection.Within(spent, *budget):
+	case !budget.Within(spent, *most):
 		return tables.Refuse("%s is %.12g, and the labelled rows that %s measures again cost %.12g",
-			b.named("Budget"), *budget,
+			b.named("Budget"), *most,
 			b.text("ReplicateShare"), spent)
 	default:
-		c.Budget = selection.Left(*budget, spent)
+		c.Budget = budget.Left(*most, spent)
 	}
 	if !b.OpenEnded() {
 		return nil
@@ -134,7 +135,7 @@ func (b *Bound) repeatedText() string {
 func (b *Bound) checkMust() error {
 	c := &b.Constraints
 	if n := c.Affordable(c.Require); n < len(c.Require) {
-		var cost selection.Costs
+		var cost budget.Costs
 		for _, row := range c.Require[:n+1] {
 			cost.Add(c.Cost[row])
 		}

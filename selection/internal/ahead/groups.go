@@ -1,38 +1,38 @@
-package selection
+package ahead
 
 // Looking ahead at groups, without values that rows share. Let the batch have n rows at most, and so far a rows, of
 // which in(g) are of group g. Group g has candidates(g) rows that may be in the batch at all, so it holds at most
 //
-//	room(g) = min(PerGroup, candidates(g))
+//	room(g) = min(PerGroup.Most, candidates(g))
 //
-// rows of the batch. MinPerGroup is m. A group counts if m rows of it are needed: every group with
-// candidates or, with MaxGroups, each group that the batch has rows of. Then
+// rows of the batch. PerGroup.Least is m. A group counts if m rows of it are needed: every group with candidates or,
+// if the number of groups is limited (PerGroup.Groups), each group that the batch has rows of. Then
 //
 //	lack(g) = max(0, m − in(g))  rows of a group that counts are missing,
 //	least   = a + Σ lack(g)      is the fewest rows of any complete batch that has these,
 //	reserve = Σ cost of the lack(g) cheapest available rows of g.
 //
-// The batch can be completed if and only if every group that counts has room(g) ≥ m, least ≤ n, no more than
-// MaxGroups groups have rows, the cost of the batch plus reserve is within the budget, and the
-// size below can be reached. A row x of group g may be picked if and only if that holds with x. Then g lacks
-// need(g) rows with x, at least one, and these cost least if they are x and the cheapest ones: with
-// lead(g) the cost of the need(g) − 1 cheapest rows, and edge(g) that of the next,
+// The batch can be completed if and only if every group that counts has room(g) ≥ m, least ≤ n, no more groups have
+// rows than may, the cost of the batch plus reserve is within the budget, and the size below can be reached. A row x
+// of group g may be picked if and only if that holds with x. Then g lacks need(g) rows with x, at least one, and these
+// cost least if they are x and the cheapest ones: with lead(g) the cost of the need(g) − 1 cheapest rows, and edge(g)
+// that of the next,
 //
 //	lead(g) + max(cost(x), edge(g)),
 //
 // whether x is among the cheapest or not. So rows of a group close in the order of their costs.
 //
-// A batch may be smaller than n if the budget, PerGroup or the pool end it, but not because picks were spread over
-// small groups: with MaxGroups a row may only be picked if the batch can still, the budget aside, reach a size that was
-// promised. From least rows in groups that count, j further groups add between j·max(1, m) and the sum of their
-// rooms, and every number between. So the largest size, the budget aside, is
+// A batch may be smaller than n if the budget, PerGroup.Most or the pool end it, but not because picks were spread
+// over small groups: with a limit on groups a row may only be picked if the batch can still, the budget aside, reach a
+// size that was promised. From least rows in groups that count, j further groups add between j·max(1, m) and the sum
+// of their rooms, and every number between. So the largest size, the budget aside, is
 //
 //	min(n, Σ room of the groups in the batch + the j largest rooms of the others that hold max(1, m) rows)
 //
-// with the largest j that MaxGroups and n ≥ least + j·max(1, m) allow. Without a budget, that is what the required rows
-// promise. With a budget, it is the size of a batch within all constraints: the j other groups of which the budget,
-// alone, would pay for most rows, of equal ones the cheapest, and the cheapest rows of these and of the groups in the
-// batch.
+// with the largest j that PerGroup.Groups and n ≥ least + j·max(1, m) allow. Without a budget, that is what the
+// required rows promise. With a budget, it is the size of a batch within all constraints: the j other groups of which
+// the budget, alone, would pay for most rows, of equal ones the cheapest, and the cheapest rows of these and of the
+// groups in the batch.
 //
 // The budget may run out before the promise is kept, and what is left of it pay for rows in small groups alone. So when
 // no row may be picked, the promise ends: rows that the other conditions allow may be picked.
@@ -40,11 +40,13 @@ package selection
 import (
 	"cmp"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/budget"
 )
 
-// groupAhead looks ahead at groups.
-type groupAhead struct {
-	limits   *limits
+// Groups looks ahead at groups.
+type Groups struct {
+	batch    *Batch
 	each     bool // only groups that the batch has rows of count
 	min      int  // m
 	most     int  // groups that the batch may have rows of
@@ -55,7 +57,7 @@ type groupAhead struct {
 
 	used, least, room int // groups in the batch; least; the room of these groups
 	wholly            bool
-	spent             Costs // what the batch and the reserve cost
+	spent             budget.Costs // what the batch and the reserve cost
 }
 
 // groupOutlook is what may become of a group.
@@ -68,58 +70,58 @@ type groupOutlook struct {
 	lead, edge float64
 	reserved   float64 // what the rows that it lacks cost
 	open       bool
-	without    Costs // what the batch costs with the rows that it needs, less the pick or edge
+	without    budget.Costs // what the batch costs with the rows that it needs, less the pick or edge
 }
 
-// newGroupAhead looks ahead from a batch that has the required rows.
-func newGroupAhead(l *limits) *groupAhead {
-	c := &l.constraints
-	a := &groupAhead{limits: l, each: c.MaxGroups > 0, min: c.MinPerGroup, most: len(l.members),
-		groups: make([]groupOutlook, len(l.members))}
-	if c.MaxGroups > 0 {
-		a.most = min(a.most, c.MaxGroups)
+// NewGroups looks ahead from a batch that has the required rows.
+func NewGroups(b *Batch) *Groups {
+	a := &Groups{batch: b, each: b.PerGroup.Groups > 0, min: b.PerGroup.Least, most: len(b.Members),
+		groups: make([]groupOutlook, len(b.Members))}
+	if a.each {
+		a.most = min(a.most, b.PerGroup.Groups)
 	}
 	for g := range a.groups {
 		one := &a.groups[g]
-		one.rows = slices.Clone(l.members[g])
-		if c.Cost != nil {
-			slices.SortFunc(one.rows, func(x, y int32) int { return byCost(c.Cost, x, y) })
+		one.rows = slices.Clone(b.Members[g])
+		if b.Cost != nil {
+			slices.SortFunc(one.rows, func(x, y int32) int { return ByCost(b.Cost, x, y) })
 		}
 		for _, row := range one.rows {
-			if !l.excluded[row] && !l.pending[row] {
+			if !b.Excluded[row] && !b.Pending[row] {
 				one.room++
 			}
 		}
-		one.room = min(one.room, c.perGroup())
+		one.room = min(one.room, b.PerGroup.Most)
 	}
-	a.restart()
+	a.Restart()
 	a.promised = a.promise()
 	a.outlook()
 	return a
 }
 
 // counts reports whether the minimum applies to a group.
-func (a *groupAhead) counts(g int) bool {
-	return a.limits.inGroup[g] > 0 || !a.each && a.groups[g].room > 0
+func (a *Groups) counts(g int) bool {
+	return a.batch.InGroup[g] > 0 || !a.each && a.groups[g].room > 0
 }
 
-func (a *groupAhead) lack(g int) int {
+func (a *Groups) lack(g int) int {
 	if !a.counts(g) {
 		return 0
 	}
-	return max(0, a.min-a.limits.inGroup[g])
+	return max(0, a.min-a.batch.InGroup[g])
 }
 
 // unit is the fewest rows of a group in the batch.
-func (a *groupAhead) unit() int { return max(1, a.min) }
+func (a *Groups) unit() int { return max(1, a.min) }
 
-func (a *groupAhead) restart() {
+// Restart follows a batch that has been changed in any way.
+func (a *Groups) Restart() {
 	a.byRoom = a.byRoom[:0]
 	for g := range a.groups {
 		one := &a.groups[g]
 		one.end, one.open = len(one.rows), true
 		one.place = -1
-		if a.limits.inGroup[g] == 0 && one.room >= a.unit() {
+		if a.batch.InGroup[g] == 0 && one.room >= a.unit() {
 			a.byRoom = append(a.byRoom, g)
 		}
 		a.price(g)
@@ -131,7 +133,7 @@ func (a *groupAhead) restart() {
 }
 
 // rank numbers the groups without rows.
-func (a *groupAhead) rank() {
+func (a *Groups) rank() {
 	a.top = append(a.top[:0], 0)
 	for i, g := range a.byRoom {
 		a.groups[g].place = i
@@ -140,21 +142,21 @@ func (a *groupAhead) rank() {
 }
 
 // price computes what the rows of a group cost that are needed with its next pick, and those that it lacks.
-func (a *groupAhead) price(g int) {
+func (a *Groups) price(g int) {
 	one := &a.groups[g]
 	one.need = max(1, a.lack(g))
 	if !a.counts(g) {
 		one.need = a.unit()
 	}
-	cost := a.limits.constraints.Cost
+	cost := a.batch.Cost
 	if cost == nil {
 		return
 	}
 	one.lead, one.edge, one.reserved = 0, 0, 0
-	var sum Costs
+	var sum budget.Costs
 	left := one.need
 	for _, row := range one.rows {
-		if !a.limits.available(int(row)) {
+		if !a.batch.Available(int(row)) {
 			continue
 		}
 		one.edge = cost[row]
@@ -169,11 +171,11 @@ func (a *groupAhead) price(g int) {
 }
 
 // sum adds up the groups.
-func (a *groupAhead) sum() {
-	a.used, a.least, a.room, a.spent, a.wholly = 0, a.limits.count, 0, a.limits.spent, true
+func (a *Groups) sum() {
+	a.used, a.least, a.room, a.spent, a.wholly = 0, a.batch.Count, 0, a.batch.Spent, true
 	for g := range a.groups {
 		one := &a.groups[g]
-		if a.limits.inGroup[g] > 0 {
+		if a.batch.InGroup[g] > 0 {
 			a.used++
 			a.room += one.room
 		}
@@ -182,45 +184,45 @@ func (a *groupAhead) sum() {
 		if lack > 0 {
 			a.spent.Add(one.reserved)
 		}
-		a.wholly = a.wholly && (!a.counts(g) || one.room >= max(a.min, a.limits.inGroup[g]))
+		a.wholly = a.wholly && (!a.counts(g) || one.room >= max(a.min, a.batch.InGroup[g]))
 	}
 }
 
 // reach is the largest size of a complete batch, the budget aside, if it has at least these rows, in groups of this
 // room; another group is left out, unless it is -1.
-func (a *groupAhead) reach(least, room, used, without int) int {
+func (a *Groups) reach(least, room, used, without int) int {
 	if !a.each {
-		return a.limits.size // as large as the pool allows, whatever is picked
+		return a.batch.Size // as large as the pool allows, whatever is picked
 	}
 	others := len(a.byRoom)
 	inTop := false
 	if without >= 0 && a.groups[without].place >= 0 {
 		others--
 	}
-	j := max(0, min(a.most-used, others, (a.limits.size-least)/a.unit()))
+	j := max(0, min(a.most-used, others, (a.batch.Size-least)/a.unit()))
 	if without >= 0 {
 		inTop = a.groups[without].place >= 0 && a.groups[without].place < j
 	}
 	if inTop {
-		return min(a.limits.size, room+a.top[j+1]-a.groups[without].room)
+		return min(a.batch.Size, room+a.top[j+1]-a.groups[without].room)
 	}
-	return min(a.limits.size, room+a.top[j])
+	return min(a.batch.Size, room+a.top[j])
 }
 
 // promise is the size of a batch within all constraints.
-func (a *groupAhead) promise() int {
-	if !a.each || a.limits.constraints.Cost == nil {
+func (a *Groups) promise() int {
+	if !a.each || a.batch.Cost == nil {
 		return a.reach(a.least, a.room, a.used, -1)
 	}
 	spent, size := a.spent, a.least
 	var further []int32
 	for g := range a.groups {
-		if in := a.limits.inGroup[g]; in > 0 {
+		if in := a.batch.InGroup[g]; in > 0 {
 			rows := a.cheapest(g, a.groups[g].room-in)
 			further = append(further, rows[min(len(rows), a.lack(g)):]...)
 		}
 	}
-	left := min(a.most-a.used, (a.limits.size-a.least)/a.unit())
+	left := min(a.most-a.used, (a.batch.Size-a.least)/a.unit())
 	for _, rows := range a.payable() {
 		enough := rows[:min(len(rows), a.min)] // a single row is not a minimum: the group may be left out
 		sum := a.sumOf(spent, enough)
@@ -236,13 +238,13 @@ func (a *groupAhead) promise() int {
 		further = append(further, rows...)
 		left--
 	}
-	slices.SortFunc(further, func(x, y int32) int { return byCost(a.limits.constraints.Cost, x, y) })
-	return min(a.limits.size, size+len(a.paid(spent, further)))
+	slices.SortFunc(further, func(x, y int32) int { return ByCost(a.batch.Cost, x, y) })
+	return min(a.batch.Size, size+len(a.paid(spent, further)))
 }
 
 // payable returns, for each group without rows in the batch, the cheapest ones that the budget would pay for if there
 // were no other groups, the longest list first. There are enough of them for the minimum.
-func (a *groupAhead) payable() (lists [][]int32) {
+func (a *Groups) payable() (lists [][]int32) {
 	for g := range a.groups {
 		if a.groups[g].place < 0 {
 			continue
@@ -252,18 +254,19 @@ func (a *groupAhead) payable() (lists [][]int32) {
 		}
 	}
 	slices.SortStableFunc(lists, func(x, y []int32) int {
-		return cmp.Or(cmp.Compare(len(y), len(x)), cmp.Compare(a.sumOf(Costs{}, x).Sum(), a.sumOf(Costs{}, y).Sum()))
+		none := budget.Costs{}
+		return cmp.Or(cmp.Compare(len(y), len(x)), cmp.Compare(a.sumOf(none, x).Sum(), a.sumOf(none, y).Sum()))
 	})
 	return lists
 }
 
 // cheapest returns the cheapest candidates of a group that are not in the batch, at most n.
-func (a *groupAhead) cheapest(g, n int) (rows []int32) {
+func (a *Groups) cheapest(g, n int) (rows []int32) {
 	for _, row := range a.groups[g].rows {
-		if len(rows) >= min(n, a.limits.size) {
+		if len(rows) >= min(n, a.batch.Size) {
 			break
 		}
-		if a.limits.available(int(row)) {
+		if a.batch.Available(int(row)) {
 			rows = append(rows, row)
 		}
 	}
@@ -271,46 +274,45 @@ func (a *groupAhead) cheapest(g, n int) (rows []int32) {
 }
 
 // sumOf adds the costs of rows.
-func (a *groupAhead) sumOf(spent Costs, rows []int32) Costs {
+func (a *Groups) sumOf(spent budget.Costs, rows []int32) budget.Costs {
 	for _, row := range rows {
-		spent.Add(a.limits.constraints.Cost[row])
+		spent.Add(a.batch.Cost[row])
 	}
 	return spent
 }
 
 // paid returns the first rows that the budget pays for.
-func (a *groupAhead) paid(spent Costs, rows []int32) []int32 {
+func (a *Groups) paid(spent budget.Costs, rows []int32) []int32 {
 	for i, row := range rows {
-		if spent.Add(a.limits.constraints.Cost[row]); !a.within(spent) {
+		if spent.Add(a.batch.Cost[row]); !a.within(spent) {
 			return rows[:i]
 		}
 	}
 	return rows
 }
 
-// relax ends the promise, and reports whether there was one.
-func (a *groupAhead) relax() bool {
+// Relax ends the promise, and reports whether there was one.
+func (a *Groups) Relax() bool {
 	if a.promised == 0 {
 		return false
 	}
 	a.promised = 0
-	a.restart()
+	a.Restart()
 	return true
 }
 
-func (a *groupAhead) fits() bool {
-	a.restart()
-	return a.wholly && a.least <= a.limits.size && (!a.each || a.used <= a.most) && a.within(a.spent) &&
+// Fits reports whether the batch can be completed.
+func (a *Groups) Fits() bool {
+	a.Restart()
+	return a.wholly && a.least <= a.batch.Size && (!a.each || a.used <= a.most) && a.within(a.spent) &&
 		a.reach(a.least, a.room, a.used, -1) >= a.promised
 }
 
-func (a *groupAhead) within(c Costs) bool {
-	return a.limits.constraints.Cost == nil || a.limits.within(c.Sum(), 1)
-}
+func (a *Groups) within(c budget.Costs) bool { return a.batch.within(c.Sum()) }
 
 // outlook decides which groups may have further rows.
-func (a *groupAhead) outlook() {
-	free := a.limits.size - a.least // rows that are not needed for a minimum
+func (a *Groups) outlook() {
+	free := a.batch.Size - a.least // rows that are not needed for a minimum
 	another := free >= 1 && a.reach(a.least+1, a.room, a.used, -1) >= a.promised
 	for g := range a.groups {
 		one := &a.groups[g]
@@ -318,7 +320,7 @@ func (a *groupAhead) outlook() {
 			continue
 		}
 		switch {
-		case a.limits.inGroup[g] >= one.room:
+		case a.batch.InGroup[g] >= one.room:
 			one.open = false
 		case a.lack(g) > 0:
 		case a.counts(g):
@@ -333,21 +335,25 @@ func (a *groupAhead) outlook() {
 	}
 }
 
-func (a *groupAhead) allows(row int) bool {
-	one := &a.groups[a.limits.group[row]]
+// Allows reports whether a row may be picked.
+func (a *Groups) Allows(row int) bool {
+	one := &a.groups[a.batch.Group[row]]
 	if !one.open {
 		return false
 	}
-	cost := a.limits.constraints.Cost
-	return cost == nil || a.limits.within(one.without.With(max(cost[row], one.edge)), 1)
+	cost := a.batch.Cost
+	return cost == nil || a.batch.within(one.without.With(max(cost[row], one.edge)))
 }
 
-func (a *groupAhead) adding(int) {}
-func (a *groupAhead) err() error { return nil }
+// Adding has nothing to prepare.
+func (a *Groups) Adding(int) {}
 
-// added follows a row that has joined the batch.
-func (a *groupAhead) added(row int) {
-	g := a.limits.group[row]
+// Err returns nil: groups can always be decided.
+func (a *Groups) Err() error { return nil }
+
+// Added follows a row that has joined the batch.
+func (a *Groups) Added(row int, shut func(row int) bool) {
+	g := a.batch.Group[row]
 	if at := a.groups[g].place; at >= 0 {
 		a.byRoom = slices.Delete(a.byRoom, at, at+1)
 		a.groups[g].place = -1
@@ -356,15 +362,10 @@ func (a *groupAhead) added(row int) {
 	a.price(g)
 	a.sum()
 	a.outlook()
-	for g := range a.groups {
-		a.close(&a.groups[g])
-	}
-}
-
-// close closes the rows of a group that may not be picked any more, the dearest first.
-func (a *groupAhead) close(one *groupOutlook) {
-	for one.end > 0 && !a.limits.allows(int(one.rows[one.end-1])) {
-		one.end--
-		a.limits.decide(int(one.rows[one.end]))
+	for g := range a.groups { // rows of a group close in the order of their costs, the dearest first
+		one := &a.groups[g]
+		for one.end > 0 && shut(int(one.rows[one.end-1])) {
+			one.end--
+		}
 	}
 }

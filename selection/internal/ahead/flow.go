@@ -1,4 +1,4 @@
-package selection
+package ahead
 
 // Flows of least cost from values to groups: each value sends as many rows as are to be added, each group takes between
 // low and high. Rows are sent one by one along the way of least cost, on which rows may also be exchanged for others;
@@ -8,8 +8,8 @@ package selection
 import "math"
 
 // flow returns the rows of each cell; nil if there is no such flow.
-func (s *runSearch) flow(values []int, bounds []bound) []int {
-	f := &flow{search: s, bounds: bounds, rows: make([]int, len(s.ahead.cells)), in: make([]int, len(bounds)),
+func (a *cells) flow(take, values []int, bounds []bound) []int {
+	f := &flow{cells: a, bounds: bounds, rows: make([]int, len(a.list)), in: make([]int, len(bounds)),
 		prices: map[int][]float64{}}
 	need := 0
 	for _, b := range bounds {
@@ -17,10 +17,10 @@ func (s *runSearch) flow(values []int, bounds []bound) []int {
 	}
 	total := 0
 	for _, v := range values {
-		f.values = append(f.values, flowNode{value: v, left: s.take[v]})
-		total += s.take[v]
-		for _, i := range s.ahead.byValue[v] {
-			price := s.ahead.pricesOf(&s.ahead.cells[i], s.take[v])
+		f.values = append(f.values, flowNode{value: v, left: take[v]})
+		total += take[v]
+		for _, i := range a.byValue[v] {
+			price := a.prices(&a.list[i], take[v])
 			f.prices[i] = price
 			f.rounding = max(f.rounding, 1e-12*price[len(price)-1])
 		}
@@ -46,7 +46,7 @@ type flowNode struct {
 }
 
 type flow struct {
-	search *runSearch
+	cells  *cells
 	values []flowNode
 	bounds []bound
 	prices map[int][]float64 // of the cells of the values
@@ -107,14 +107,14 @@ func (f *flow) send() bool {
 	for g := best; ; {
 		i := viaCell[g]
 		f.rows[i]++
-		at := f.at(f.search.ahead.cells[i].value)
+		at := f.at(f.cells.list[i].value)
 		if backCell[at] < 0 {
 			f.values[at].left--
 			return true
 		}
 		back := backCell[at]
 		f.rows[back]--
-		g = f.search.ahead.cells[back].group
+		g = f.cells.list[back].group
 	}
 }
 
@@ -132,8 +132,8 @@ func (f *flow) at(value int) int {
 func (f *flow) relax(toValue, toGroup []length, viaCell, backCell []int) bool {
 	shorter := false
 	for at, v := range f.values {
-		for _, i := range f.search.ahead.byValue[v.value] {
-			g, k, price := f.search.ahead.cells[i].group, f.rows[i], f.prices[i]
+		for _, i := range f.cells.byValue[v.value] {
+			g, k, price := f.cells.list[i].group, f.rows[i], f.prices[i]
 			if toValue[at] != noWay && k+1 < len(price) {
 				if way := (length{toValue[at].gains, toValue[at].cost + price[k+1] - price[k]}); f.shorter(way, toGroup[g]) {
 					toGroup[g], viaCell[g], shorter = way, i, true
