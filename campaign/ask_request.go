@@ -85,29 +85,14 @@ func ParseShare(text string) (Share, error) {
 
 // over returns limits and a layout of plates with what the ask wants otherwise.
 func (o *Overrides) over(l limits.Limits, p plate.Layout) (limits.Limits, plate.Layout) {
-	for _, one := range []struct {
-		to   *int
-		from *int
-	}{{&l.Runs, o.Runs}, {&l.MinPerGroup, o.MinPerGroup}, {&l.MaxGroups, o.MaxGroups}, {&l.Replicates, o.Replicates}} {
-		if one.from != nil {
-			*one.to = *one.from
-		}
-	}
-	if o.Same != nil {
-		l.Same = o.Same
-		if len(o.Same) == 0 && o.Runs == nil {
-			l.Runs = 0
-		}
-	}
-	if o.ReplicateShare != nil {
-		l.ReplicateShare = float64(*o.ReplicateShare)
+	if o.Same != nil && len(o.Same) == 0 {
+		l.Runs = 0
 	}
 	if o.Plate != nil {
-		p = plate.Layout{Plate: *o.Plate}
+		p.Controls = nil
 	}
-	if o.Controls != nil {
-		p.Controls = o.Controls
-	}
+	options.Copy(&l, o, nil)
+	options.Copy(&p, o, nil)
 	return l, p
 }
 

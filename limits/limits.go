@@ -5,6 +5,7 @@ package limits
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/plate"
 )
@@ -56,8 +57,22 @@ type Repeated struct {
 	Cost float64
 }
 
+// Number is a limit that is a number, under the name of its field; 0 is none.
+type Number struct {
+	Field string
+	Is    int
+}
+
+// OfGroups returns the limits on the rows of a group, and on the number of groups.
+func (l *Limits) OfGroups() []Number {
+	return []Number{{"PerGroup", l.PerGroup}, {"MinPerGroup", l.MinPerGroup}, {"MaxGroups", l.MaxGroups}}
+}
+
 // Grouped reports whether the numbers of groups, or of rows in a group, are limited.
-func (l *Limits) Grouped() bool { return l.PerGroup != 0 || l.MinPerGroup != 0 || l.MaxGroups != 0 }
+func (l *Limits) Grouped() bool { return slices.ContainsFunc(l.OfGroups(), Number.Given) }
+
+// Given reports whether there is such a limit.
+func (n Number) Given() bool { return n.Is != 0 }
 
 // MeasuresAgain reports whether any row is measured more than once.
 func (l *Limits) MeasuresAgain() bool { return l.Replicates > 1 || l.ReplicateShare > 0 }

@@ -44,12 +44,12 @@ func Agree(ctx context.Context, ranks place.Ranks, err error) error {
 func (q *question) hash(m Method) int64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, m.Name(), q.mode, q.batch, q.seed, q.pending, q.resume, len(q.order))
-	c := q.constraints
-	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, c.MinPerGroup, c.MaxGroups, c.Runs, len(c.Cost),
-		len(c.Group), len(c.Same), len(q.weights))
+	c, numbers := q.constraints, q.constraints
+	numbers.Cost, numbers.Group, numbers.Same = nil, nil, nil
+	fmt.Fprintln(h, numbers, len(c.Cost), len(c.Group), len(c.Same), len(q.weights))
 	lists := [][]byte{place.BytesOf(c.Cost), place.BytesOf(c.Group), place.BytesOf(c.Same), place.BytesOf(q.weights)}
-	for _, numbers := range append(lists, place.BytesOf(q.order)) {
-		h.Write(numbers)
+	for _, list := range append(lists, place.BytesOf(q.order)) {
+		h.Write(list)
 	}
 	return int64(h.Sum64())
 }

@@ -3,6 +3,7 @@ package bound
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -54,26 +55,17 @@ func (w wording) checkCosts() error {
 }
 
 func (w wording) checkGroups() error {
-	switch named := w.named; {
-	case w.GroupColumn != "" && !w.Grouped() && w.Layout.Plate == "":
+	of := w.OfGroups()
+	if at := slices.IndexFunc(of, limits.Number.Given); at >= 0 && w.GroupColumn == "" {
+		return tables.Refuse("%s and %s go together", w.named("GroupColumn"), w.named(of[at].Field))
+	} else if at < 0 && w.GroupColumn != "" && w.Layout.Plate == "" {
 		return tables.Refuse(
 			"%s alone changes nothing: limit the groups with %s, %s or %s, or keep them apart on plates with %s",
-			named("GroupColumn"), named("PerGroup"), named("MinPerGroup"), named("MaxGroups"), named("Plate"))
-	case w.GroupColumn == "" && w.Grouped():
-		field := "PerGroup"
-		if w.PerGroup == 0 && w.MinPerGroup != 0 {
-			field = "MinPerGroup"
-		} else if w.PerGroup == 0 {
-			field = "MaxGroups"
-		}
-		return tables.Refuse("%s and %s go together", named("GroupColumn"), named(field))
+			w.named("GroupColumn"), w.named(of[0].Field), w.named(of[1].Field), w.named(of[2].Field), w.named("Plate"))
 	}
-	for _, of := range []struct {
-		field string
-		limit int
-	}{{"PerGroup", w.PerGroup}, {"MinPerGroup", w.MinPerGroup}, {"MaxGroups", w.MaxGroups}, {"Runs", w.Runs}} {
-		if of.limit < 0 {
-			return tables.Refuse("%s must be at least 1", w.named(of.field))
+	for _, limit := range append(of, limits.Number{Field: "Runs", Is: w.Runs}) {
+		if limit.Is < 0 {
+			return tables.Refuse("%s must be at least 1", w.named(limit.Field))
 		}
 	}
 	if w.PerGroup > 0 && w.MinPerGroup > w.PerGroup {
@@ -163,20 +155,13 @@ func (w wording) text(field string) string {
 	switch field {
 	case "Same":
 		return name + " " + strings.Join(w.Same, ",")
-	case "Runs":
-		return fmt.Sprintf("%s %d", name, w.Runs)
-	case "MinPerGroup":
-		return fmt.Sprintf("%s %d", name, w.MinPerGroup)
-	case "PerGroup":
-		return fmt.Sprintf("%s %d", name, w.PerGroup)
-	case "MaxGroups":
-		return fmt.Sprintf("%s %d", name, w.MaxGroups)
 	case "Budget":
 		return fmt.Sprintf("%s %.12g", name, *w.Budget)
-	case "Replicates":
-		return fmt.Sprintf("%s %d", name, w.Replicates)
 	case "ReplicateShare":
 		return name + " " + words.Share(w.ReplicateShare)
+	}
+	if number := reflect.ValueOf(w.Limits).FieldByName(field); number.IsValid() && number.CanInt() {
+		return fmt.Sprintf("%s %d", name, number.Int())
 	}
 	return name
 }

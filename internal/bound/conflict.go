@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/limits"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -37,11 +38,10 @@ func (b *Bound) Explain(conflict *selection.ConflictError) error {
 
 // undecided refuses runs and groups of which it takes too long to find out whether they can be combined.
 func (b *Bound) undecided() error {
-	fields := []string{}
-	for field, n := range map[string]int{"Same": 1, "Runs": b.Ask.Runs, "MinPerGroup": b.Ask.MinPerGroup,
-		"PerGroup": b.Ask.PerGroup, "MaxGroups": b.Ask.MaxGroups} {
-		if n > 0 {
-			fields = append(fields, b.text(field))
+	fields := []string{b.text("Same")}
+	for _, limit := range append(b.OfGroups(), limits.Number{Field: "Runs", Is: b.Ask.Runs}) {
+		if limit.Given() {
+			fields = append(fields, b.text(limit.Field))
 		}
 	}
 	slices.Sort(fields)
@@ -77,13 +77,13 @@ func (b *Bound) why(fields []string) string {
 				f != "Exclude" && f != "Pending"
 		})
 	}
-	least := b.Ask.MinPerGroup
+	least, tooFew := b.Ask.MinPerGroup, only("MinPerGroup")
 	switch {
 	case slices.Contains(fields, "Same") && only("Same", "Runs", "Batch"):
 		return b.tooFewToShare()
-	case b.Ask.MaxGroups > 0 && only("MinPerGroup"):
+	case b.Ask.MaxGroups > 0 && tooFew:
 		return fmt.Sprintf("no group has %s", words.Count(least, "candidate", "candidates"))
-	case b.Ask.MaxGroups == 0 && only("MinPerGroup"):
+	case b.Ask.MaxGroups == 0 && tooFew:
 		group, rows := -1, math.MaxInt
 		for g, n := range b.open(b.Group) {
 			if n < rows || n == rows && g < group {

@@ -19,11 +19,11 @@ func (b *Bound) Describe() []string {
 	if n := b.Ask.PerGroup; n > 0 {
 		add("at most %s of each group in column %q", words.Count(n, "row", "rows"), b.GroupColumn)
 	}
-	switch n := words.Count(b.Ask.MinPerGroup, "row", "rows"); {
-	case b.Ask.MinPerGroup > 0 && b.Ask.MaxGroups > 0:
-		add("at least %s of each group in the batch, by column %q", n, b.GroupColumn)
-	case b.Ask.MinPerGroup > 0:
-		add("at least %s of every group in column %q", n, b.GroupColumn)
+	switch n := b.Ask.MinPerGroup; {
+	case n > 0 && b.Ask.MaxGroups > 0:
+		add("at least %s of each group in the batch, by column %q", words.Count(n, "row", "rows"), b.GroupColumn)
+	case n > 0:
+		add("at least %s of every group in column %q", words.Count(n, "row", "rows"), b.GroupColumn)
 	}
 	if n := b.Ask.MaxGroups; n > 0 {
 		add("rows of at most %s in column %q", words.Count(n, "group", "groups"), b.GroupColumn)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -172,6 +173,26 @@ func named(option, name string, value []string) string {
 		return fmt.Sprintf("%s=[%q]", name, value[0])
 	}
 	return fmt.Sprintf("%s=%q", name, value[0])
+}
+
+// Copy copies the options that are given from one struct to fields of the same names in another. Either may have a
+// pointer to what the other has. Without a function that says so, those are given that are not nil, zero or empty.
+func Copy(to, from any, given func(option string) bool) {
+	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
+	for option := range table {
+		place, value := target.FieldByName(option), source.FieldByName(option)
+		if !place.IsValid() || !value.IsValid() || given == nil && value.IsZero() || given != nil && !given(option) {
+			continue
+		}
+		if value.Kind() == reflect.Pointer {
+			value = value.Elem()
+		}
+		if place.Kind() == reflect.Pointer {
+			place.Set(reflect.New(place.Type().Elem()))
+			place = place.Elem()
+		}
+		place.Set(value.Convert(place.Type()))
+	}
 }
 
 func isMark(option string) bool { return option == "Decimal" || option == "Delimiter" }

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/fitted"
 	"github.com/nextbatch/nextbatch/internal/conformal"
 	"github.com/nextbatch/nextbatch/internal/kept"
+	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/report"
 	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/wire"
@@ -160,7 +161,8 @@ func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
 	if a.batch < 0 {
 		return ask, usagef("-n (--batch) must be at least 1, not %d", a.batch)
 	}
-	ask.Rows, ask.Overrides = a.batch, a.limits.overrides(a.flags)
+	ask.Rows = a.batch
+	options.Copy(&ask.Overrides, &a.limits, func(option string) bool { return a.flags.Changed(ofOption(option)) })
 	if a.lease != "" {
 		if ask.Lease, err = parseLease(a.lease); err != nil {
 			return ask, err

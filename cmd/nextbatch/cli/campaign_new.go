@@ -275,7 +275,7 @@ they name, from the next ask on; the others stay as they are.`,
 	}
 	n.registerChange(c)
 	n.settings.register(c)
-	n.settings.flags.StringVar(&n.settings.lod, "lod", "",
+	n.settings.flags.StringVar(&n.settings.to.Lod, "lod", "",
 		"limit of detection of the labels, for those such as <LOD or n.d.: a number, or one for each target as in y=0.5,z=2")
 	c.Flags().AddFlagSet(n.settings.flags)
 	return c

@@ -8,26 +8,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/learner"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 // settingFlags are the settings of a campaign. Flags that are not on the command line
 // leave their setting as it is.
 type settingFlags struct {
-	batch                int
-	learner              learner.Kind
-	method, audit, lease string
-	lod                  string
-	latest, randomStart  bool
-	weights              []float64
-	ranges               dataset.Ranges
-	keep                 []string
-	limits               limitFlags
-	net                  networkFlags
+	to           campaign.Settings // but for what is spelt otherwise
+	audit, lease string
+	limits       limitFlags
+	net          networkFlags
 
 	flags *pflag.FlagSet
 }
@@ -35,19 +27,20 @@ type settingFlags struct {
 func (f *settingFlags) register(c *cobra.Command) {
 	f.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s := f.flags
-	s.IntVarP(&f.batch, "batch", "n", campaign.DefaultBatch, "rows of an ask that does not say how many")
-	registerLearner(s, &f.learner)
-	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default that of the learner)")
+	s.IntVarP(&f.to.Batch, "batch", "n", campaign.DefaultBatch, "rows of an ask that does not say how many")
+	registerLearner(s, &f.to.Learner)
+	s.StringVar(&f.to.Spec, "method", "", "the method, see 'nextbatch specs' (default that of the learner)")
 	s.StringVar(&f.audit, "audit", words.Share(campaign.DefaultAudit),
 		"share of audit rows in each batch: a fraction or a number from 0 to 1")
 	s.StringVar(&f.lease, "lease", daysText(campaign.DefaultLease),
 		"how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
-	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
-	s.BoolVar(&f.randomStart, "random-start", false,
+	s.BoolVar(&f.to.Latest, "latest", false,
+		"the label of a row that was measured several times is the latest, not the mean")
+	s.BoolVar(&f.to.RandomStart, "random-start", false,
 		"the rows with a label at the start were drawn at random, so that errors are estimated from them, too")
-	s.Float64SliceVar(&f.weights, "weights", nil, "weights of several targets, in their order (default all the same)")
-	registerRange(s, &f.ranges)
-	registerKeep(s, &f.keep)
+	s.Float64SliceVar(&f.to.Weights, "weights", nil, "weights of several targets, in their order (default all the same)")
+	registerRange(s, &f.to.Ranges)
+	registerKeep(s, &f.to.Keep)
 	f.limits.register(s)
 	f.net.registerChoice(s, "seed of networks, methods and audit rows")
 	f.net.registerMembers()
@@ -64,47 +57,32 @@ func (f *settingFlags) given() (some bool) {
 func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 	config, err := f.net.config()
 	set := map[string]func(){
-		"batch":           func() { s.Batch = f.batch },
-		"learner":         func() { s.Learner = f.learner },
-		"method":          func() { s.Spec = f.method },
-		"audit":           func() { s.Audit, err = orShare(f.audit, err) },
-		"lease":           func() { s.Lease, err = orLease(f.lease, err) },
-		"latest":          func() { s.Latest = f.latest },
-		"lod":             func() { s.Lod = f.lod },
-		"random-start":    func() { s.RandomStart = f.randomStart },
-		"weights":         func() { s.Weights = f.weights },
-		"range":           func() { s.Ranges = f.ranges },
-		"keep":            func() { s.Keep = f.keep },
-		"cost":            func() { s.CostColumn = f.limits.CostColumn },
-		"budget":          func() { s.Budget = &f.limits.budget },
-		"cost-aware":      func() { s.PerCost = f.limits.PerCost },
-		"group":           func() { s.GroupColumn = f.limits.GroupColumn },
-		"per-group":       func() { s.PerGroup = f.limits.PerGroup },
-		"group-input":     func() { s.GroupIsInput = f.limits.GroupIsInput },
-		"min-per-group":   func() { s.MinPerGroup = f.limits.MinPerGroup },
-		"at-most-groups":  func() { s.MaxGroups = f.limits.MaxGroups },
-		"same":            func() { s.Same = f.limits.Same },
-		"runs":            func() { s.Runs = f.limits.Runs },
-		"replicates":      func() { s.Replicates = f.limits.Replicates },
-		"replicate-share": func() { s.ReplicateShare = f.limits.ReplicateShare },
-		"plate":           func() { s.Plate = f.limits.layout.Plate },
-		"controls":        func() { s.Controls = f.limits.layout.Controls },
-		"activation":      func() { s.Network.Architecture.Activation = config.Architecture.Activation },
-		"epochs":          func() { s.Network.Training.Epochs = config.Training.Epochs },
-		"hidden":          func() { s.Network.Architecture.Hidden = config.Architecture.Hidden },
-		"ensemble":        func() { s.Members = f.net.Members },
-		"seed":            func() { s.Seed, s.Network.Seed = f.net.seed, f.net.seed },
+		"batch":      func() { s.Batch = f.to.Batch },
+		"audit":      func() { s.Audit, err = orShare(f.audit, err) },
+		"lease":      func() { s.Lease, err = orLease(f.lease, err) },
+		"budget":     func() { s.Budget = &f.limits.budget },
+		"activation": func() { s.Network.Architecture.Activation = config.Architecture.Activation },
+		"epochs":     func() { s.Network.Training.Epochs = config.Training.Epochs },
+		"hidden":     func() { s.Network.Architecture.Hidden = config.Architecture.Hidden },
+		"ensemble":   func() { s.Members = f.net.Members },
+		"seed":       func() { s.Seed, s.Network.Seed = f.net.seed, f.net.seed },
 	}
 	f.flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed {
-			set[flag.Name]()
+		if do, own := set[flag.Name]; own && flag.Changed {
+			do()
 		}
 	})
+	rest := func(option string) bool {
+		name := ofOption(option)
+		return set[name] == nil && f.flags.Changed(name)
+	}
+	options.Copy(s, &f.to, rest)
+	options.Copy(s, &f.limits, rest)
 	switch {
 	case err != nil:
 		return err
-	case f.flags.Changed("batch") && f.batch < 1:
-		return usagef("-n (--batch) must be at least 1, not %d", f.batch)
+	case f.flags.Changed("batch") && f.to.Batch < 1:
+		return usagef("-n (--batch) must be at least 1, not %d", f.to.Batch)
 	}
 	if err := f.net.checkLearner(s.Learner); err != nil {
 		return err

@@ -286,7 +286,7 @@ func (f *networkFlags) checkLearner(kind learner.Kind) error {
 // limitFlags are limits of a batch, and its layout.
 type limitFlags struct {
 	limits.Limits
-	layout plate.Layout
+	plate.Layout
 	budget float64
 }
 
@@ -311,27 +311,14 @@ func (f *limitFlags) registerWhole(flags *pflag.FlagSet) {
 		"measure each pick this many times; -n counts measurements (default once)")
 	flags.Var((*shareValue)(&f.ReplicateShare), "replicate-share",
 		"share of the batch that measures labelled rows once more, such as 1/8 or 0.125")
-	flags.StringVar(&f.layout.Plate, "plate", "",
+	flags.StringVar(&f.Plate, "plate", "",
 		"give each measurement a well on plates of this many rows and columns, such as 8x12")
-	flags.StringSliceVar(&f.layout.Controls, "controls", nil,
+	flags.StringSliceVar(&f.Controls, "controls", nil,
 		"wells that stay free for controls: wells, rows, columns or ranges, such as A1,H12,12,A,C1-C3")
 }
 
-// overrides returns what the flags on the command line want other than the settings of a campaign do.
-func (f *limitFlags) overrides(flags *pflag.FlagSet) (o campaign.Overrides) {
-	share := campaign.Share(f.ReplicateShare)
-	for name, set := range map[string]func(){
-		"min-per-group": func() { o.MinPerGroup = &f.MinPerGroup }, "at-most-groups": func() { o.MaxGroups = &f.MaxGroups },
-		"same": func() { o.Same = f.Same }, "runs": func() { o.Runs = &f.Runs },
-		"replicates": func() { o.Replicates = &f.Replicates }, "replicate-share": func() { o.ReplicateShare = &share },
-		"plate": func() { o.Plate = &f.layout.Plate }, "controls": func() { o.Controls = f.layout.Controls },
-	} {
-		if flags.Changed(name) {
-			set()
-		}
-	}
-	return o
-}
+// ofOption is the name of the flag of an option.
+func ofOption(option string) string { return strings.TrimLeft(options.Flag(option), "-") }
 
 // shareValue is a share that a flag takes as a fraction or as a number.
 type shareValue float64

@@ -349,7 +349,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 			Missing: s.columns.missingInputs(),
 		},
 		Own: nextbatch.Own{OwnFeatures: byFeatures},
-		Ask: limits.Ask{Batch: s.batch, Limits: s.limits.Limits, Layout: s.limits.layout},
+		Ask: limits.Ask{Batch: s.batch, Limits: s.limits.Limits, Layout: s.limits.Layout},
 		Options: fitted.Options{
 			Choices: fitted.Choices{Learner: s.learner, Network: config, Members: s.net.Members, Seed: s.net.seed},
 			Epoch:   func(e network.Epoch) { s.progress.epoch(max(s.plan.Networks, s.net.Members))(e) },
