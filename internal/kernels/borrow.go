@@ -36,9 +36,9 @@ func isFirstPart[T matrix.Float](f Form[T]) bool {
 	case Dot[T]:
 		return true
 	case *Product[T]:
-		return f.restIsOne() && isFirstPart(f.Factors[0])
+		return f.restIsOne() && isFirstPart(f.Forms[0])
 	case *Sum[T]:
-		return len(f.Terms) == 1 && isFirstPart(f.Terms[0])
+		return len(f.Forms) == 1 && isFirstPart(f.Forms[0])
 	}
 	return false
 }

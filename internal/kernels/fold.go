@@ -63,59 +63,82 @@ func scale[T matrix.Float](ctx context.Context, dst matrix.Dense[T], factor T) {
 	(&combineJob[T]{op: times, dst: dst, factor: factor}).run(ctx)
 }
 
-// foldCross writes f_1 ∘ … ∘ f_n to dst. Each form takes its own parts, in
-// order.
-func foldCross[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst matrix.Dense[T], a,
-	b []matrix.Dense[T], scratch *Scratch[T]) error {
-	for i, f := range forms {
-		n := f.Parts()
+// Folded is a form that is made of others, f_1 ∘ … ∘ f_n, each of which takes its own parts, in order.
+type Folded[T matrix.Float] struct {
+	Forms   []Form[T]
+	op      operation
+	scratch Scratch[T]
+}
+
+// Cross combines the kernels.
+func (f *Folded[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	for i, one := range f.Forms {
+		n := one.Parts()
 		own, other := a[:n], b[:n]
 		a, b = a[n:], b[n:]
 		if i == 0 {
-			if err := f.Cross(ctx, dst, own, other); err != nil {
+			if err := one.Cross(ctx, dst, own, other); err != nil {
 				return err
 			}
 			continue
 		}
-		if op == multiply && isOne(f) {
+		if f.op == multiply && isOne(one) {
 			continue
 		}
-		next := scratch.Matrix(dst.Rows, dst.Cols)
-		if err := f.Cross(ctx, next, own, other); err != nil {
+		next := f.scratch.Matrix(dst.Rows, dst.Cols)
+		if err := one.Cross(ctx, next, own, other); err != nil {
 			return err
 		}
-		(&combineJob[T]{op: op, dst: dst, x: next}).run(ctx)
+		(&combineJob[T]{op: f.op, dst: dst, x: next}).run(ctx)
 	}
 	return nil
 }
 
-// foldDiag is foldCross for diagonals.
-func foldDiag[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst []T, rows []matrix.Dense[T],
-	scratch *Scratch[T]) error {
-	for i, f := range forms {
-		own := rows[:f.Parts()]
-		rows = rows[f.Parts():]
+// Diag combines the diagonals.
+func (f *Folded[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	for i, one := range f.Forms {
+		own := rows[:one.Parts()]
+		rows = rows[one.Parts():]
 		if i == 0 {
-			if err := f.Diag(ctx, dst, own); err != nil {
+			if err := one.Diag(ctx, dst, own); err != nil {
 				return err
 			}
 			continue
 		}
-		next := scratch.Matrix(1, len(dst)).Row(0)
-		if err := f.Diag(ctx, next, own); err != nil {
+		next := f.scratch.Matrix(1, len(dst)).Row(0)
+		if err := one.Diag(ctx, next, own); err != nil {
 			return err
 		}
-		combine(simd.For[T](), op, dst, next, 0)
+		combine(simd.For[T](), f.op, dst, next, 0)
 	}
 	return nil
 }
 
-func countParts[T matrix.Float](forms []Form[T]) int {
+// Parts counts the parts of all forms.
+func (f *Folded[T]) Parts() int {
 	n := 0
-	for _, f := range forms {
-		n += f.Parts()
+	for _, one := range f.Forms {
+		n += one.Parts()
 	}
 	return n
+}
+
+// Dim combines the dimensions, by the same operation.
+func (f *Folded[T]) Dim(widths []int) int {
+	total := 0
+	for i, one := range f.Forms {
+		dim := one.Dim(widths[:one.Parts()])
+		widths = widths[one.Parts():]
+		switch {
+		case dim == Infinite:
+			return Infinite
+		case f.op == multiply && i > 0:
+			total *= dim
+		default:
+			total += dim
+		}
+	}
+	return total
 }
 
 func partWidths[T matrix.Float](parts []matrix.Dense[T]) []int {

@@ -11,50 +11,20 @@ import (
 // Product is k_1 · … · k_n (paper, equation "prod_sketch"). Its features are the
 // tensor product of those of the factors, the index of the first factor
 // changing slowest.
-type Product[T matrix.Float] struct {
-	Factors []Form[T]
-	scratch Scratch[T]
-}
+type Product[T matrix.Float] struct{ Folded[T] }
 
 // NewProduct returns the product of the factors.
 func NewProduct[T matrix.Float](factors ...Form[T]) *Product[T] {
-	return &Product[T]{Factors: factors}
-}
-
-// Parts counts the parts of all factors.
-func (p *Product[T]) Parts() int { return countParts(p.Factors) }
-
-// Diag multiplies the diagonals.
-func (p *Product[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
-	return foldDiag(ctx, multiply, p.Factors, dst, rows, &p.scratch)
-}
-
-// Cross multiplies the factors.
-func (p *Product[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	return foldCross(ctx, multiply, p.Factors, dst, a, b, &p.scratch)
-}
-
-// Dim multiplies the dimensions of the factors.
-func (p *Product[T]) Dim(widths []int) int {
-	product := 1
-	for _, f := range p.Factors {
-		dim := f.Dim(widths[:f.Parts()])
-		if dim == Infinite {
-			return Infinite
-		}
-		product *= dim
-		widths = widths[f.Parts():]
-	}
-	return product
+	return &Product[T]{Folded[T]{Forms: factors, op: multiply}}
 }
 
 // Features writes the tensor products.
 func (p *Product[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.Dense[T]) error {
-	if first := p.Factors[0]; p.restIsOne() {
+	if first := p.Forms[0]; p.restIsOne() {
 		return first.Features(ctx, dst, rows[:first.Parts()])
 	}
-	factors := make([]matrix.Dense[T], len(p.Factors))
-	for i, f := range p.Factors {
+	factors := make([]matrix.Dense[T], len(p.Forms))
+	for i, f := range p.Forms {
 		own := rows[:f.Parts()]
 		rows = rows[f.Parts():]
 		factors[i] = matrix.New[T](dst.Rows, f.Dim(partWidths(own)))
@@ -68,7 +38,7 @@ func (p *Product[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []m
 
 // restIsOne reports whether only the first factor matters.
 func (p *Product[T]) restIsOne() bool {
-	for _, f := range p.Factors[1:] {
+	for _, f := range p.Forms[1:] {
 		if !isOne(f) {
 			return false
 		}

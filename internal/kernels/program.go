@@ -91,10 +91,10 @@ func DescribeForm[T matrix.Float](p *program.Program, f Form[T], parts []program
 }
 
 func (s *Product[T]) describe(p *program.Program, parts []program.Value) (program.Value, bool) {
-	if first := s.Factors[0]; s.restIsOne() {
+	if first := s.Forms[0]; s.restIsOne() {
 		return DescribeForm(p, first, parts)
 	}
-	all, ok := describeForms(p, s.Factors, parts)
+	all, ok := describeForms(p, s.Forms, parts)
 	if !ok {
 		return program.None, false
 	}
@@ -108,7 +108,7 @@ func (s *Product[T]) describe(p *program.Program, parts []program.Value) (progra
 }
 
 func (s *Sum[T]) describe(p *program.Program, parts []program.Value) (program.Value, bool) {
-	all, ok := describeForms(p, s.Terms, parts)
+	all, ok := describeForms(p, s.Forms, parts)
 	if !ok {
 		return program.None, false
 	}

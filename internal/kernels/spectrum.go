@@ -60,7 +60,7 @@ func spectra[T matrix.Float](f Form[T], units [][]float64, factor float64) (all 
 	case Scaled[T]:
 		return spectra(f.Of, units, factor*f.Factor)
 	case *Sum[T]:
-		for _, term := range f.Terms {
+		for _, term := range f.Forms {
 			more, ok := spectra(term, units[:term.Parts()], factor)
 			if !ok {
 				return nil, false

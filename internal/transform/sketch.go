@@ -84,9 +84,9 @@ func (d drawing[T]) of(f kernels.Form[T], widths []int, factor float64) node[T] 
 	case kernels.Scaled[T]:
 		return d.of(f.Of, widths, factor*math.Sqrt(f.Factor))
 	case *kernels.Sum[T]:
-		return d.sum(f.Terms, widths, factor)
+		return d.sum(f.Forms, widths, factor)
 	case *kernels.Product[T]:
-		return d.product(f.Factors, widths, factor)
+		return d.product(f.Forms, widths, factor)
 	case kernels.SameLeaf[T]:
 		return d.hashed(f, factor)
 	}
