@@ -78,15 +78,19 @@ func (s *Server) getCampaign(ctx context.Context, in *Named) (*output[Campaign],
 }
 
 func (s *Server) status(ctx context.Context, name string) (Campaign, error) {
-	c, err := s.campaign(ctx, name)
-	if err != nil {
-		return Campaign{}, err
-	}
-	state, err := c.State(ctx)
+	_, state, err := s.state(ctx, name)
 	if err != nil {
 		return Campaign{}, err
 	}
 	return statusOf(name, state), nil
+}
+
+// state returns a campaign and its state.
+func (s *Server) state(ctx context.Context, name string) (c *campaign.Campaign, state *campaign.State, err error) {
+	if c, err = s.campaign(ctx, name); err == nil {
+		state, err = c.State(ctx)
+	}
+	return c, state, err
 }
 
 func statusOf(name string, state *campaign.State) Campaign {

@@ -149,11 +149,7 @@ func (s *Server) same(ctx context.Context, o order) (func(*job) (bool, error), e
 			return true, nil
 		}, nil
 	}
-	c, err := s.campaign(ctx, o.Campaign)
-	if err != nil {
-		return nil, err
-	}
-	state, err := c.State(ctx)
+	_, state, err := s.state(ctx, o.Campaign)
 	if err != nil {
 		return nil, err
 	}
@@ -197,11 +193,7 @@ func (s *Server) guarded(ctx context.Context, j *job) (left jobResult, err error
 			left, err = jobResult{}, errFault
 		}
 	}()
-	c, err := s.campaign(ctx, j.order.Campaign)
-	if err != nil {
-		return jobResult{}, err
-	}
-	state, err := c.State(ctx)
+	c, state, err := s.state(ctx, j.order.Campaign)
 	if err != nil {
 		return jobResult{}, err
 	}

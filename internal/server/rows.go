@@ -212,11 +212,7 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	Change
 	Upload
 }) (*output[wire.Added], error) {
-	c, err := s.campaign(ctx, in.Campaign)
-	if err != nil {
-		return nil, err
-	}
-	state, err := c.State(ctx)
+	c, state, err := s.state(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
@@ -238,11 +234,7 @@ func (s *Server) addEarlier(ctx context.Context, in *struct {
 	Upload
 	Name string `query:"name" required:"true" minLength:"1" maxLength:"200" doc:"what messages call the table"`
 }) (*output[wire.Changed], error) {
-	c, err := s.campaign(ctx, in.Campaign)
-	if err != nil {
-		return nil, err
-	}
-	state, err := c.State(ctx)
+	c, state, err := s.state(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}

@@ -54,11 +54,7 @@ type tellInput struct {
 func (s *Server) tell(do func(*campaign.Campaign, context.Context, campaign.By, campaign.Tell) (campaign.ToldRows,
 	error)) func(context.Context, *tellInput) (*output[Told], error) {
 	return func(ctx context.Context, in *tellInput) (*output[Told], error) {
-		c, err := s.campaign(ctx, in.Campaign)
-		if err != nil {
-			return nil, err
-		}
-		state, err := c.State(ctx)
+		c, state, err := s.state(ctx, in.Campaign)
 		if err != nil {
 			return nil, err
 		}
@@ -89,11 +85,7 @@ func (s *Server) mayCorrect(ctx context.Context, in *tellInput) error {
 	if token.Role.includes(Owner) {
 		return nil
 	}
-	c, err := s.campaign(ctx, in.Campaign)
-	if err != nil {
-		return err
-	}
-	state, err := c.State(ctx)
+	_, state, err := s.state(ctx, in.Campaign)
 	if err != nil {
 		return err
 	}
