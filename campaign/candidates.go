@@ -174,7 +174,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 		return r.costs && c.Name() == space.CostColumn && c.Name() != request.CostColumn
 	})
 	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {
-		ids := dataset.NewText(words.FreeName(RowColumn, r.created.taken()))
+		ids := dataset.NewText(words.FreeName(RowColumn, r.created.taken()...))
 		for at := range r.numbers {
 			ids.Append([]byte(r.id(at)))
 		}

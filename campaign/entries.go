@@ -117,7 +117,7 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) (entries []Ent
 
 // ownColumn returns a column that files of batches have and the rows of the campaign do not; nil if the table lacks it.
 func (s *State) ownColumn(t *dataset.Table, name string) dataset.Column {
-	column, err := t.Column(words.FreeName(name, s.Created.taken()))
+	column, err := t.Column(words.FreeName(name, s.Created.taken()...))
 	if err != nil {
 		return nil
 	}

@@ -41,20 +41,20 @@ type ownColumns struct{ row, status, measured, wells, person, time string }
 // ownColumns returns names that no other column has.
 func (c *Created) ownColumns() ownColumns {
 	taken := c.taken()
-	free := func(name string) string { return words.FreeName(name, taken) }
+	free := func(name string) string { return words.FreeName(name, taken...) }
 	return ownColumns{free("row"), free("status"), free("measured"), free("wells"), free("person"), free("time")}
 }
 
 // taken are the names of the columns of the rows.
-func (c *Created) taken() map[string]bool {
-	taken := map[string]bool{c.IDColumn: true}
+func (c *Created) taken() []string {
+	names := []string{c.IDColumn}
 	for _, column := range c.Columns {
-		taken[column.Name] = true
+		names = append(names, column.Name)
 	}
 	for _, target := range c.Targets {
-		taken[target], taken[dataset.CensoredColumn(target)] = true, true
+		names = append(names, target, dataset.CensoredColumn(target))
 	}
-	return taken
+	return names
 }
 
 // RowTable returns some rows, by their places in the table of the view, with everything that is known about them:

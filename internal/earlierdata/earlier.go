@@ -163,14 +163,12 @@ func (g *gathering) learn(ctx context.Context, table *dataset.Table) (*learner.M
 	if rows.Train.Rows > mostForProcess {
 		how.Kind, how.Only = learner.TreesOnly, nil
 	}
-	taken := map[string]bool{}
+	var taken []string
 	for _, own := range present(t) {
-		for _, name := range own.Names() {
-			taken[name] = true
-		}
+		taken = append(taken, own.Names()...)
 	}
 	for _, target := range rows.Targets {
-		name := words.FreeName(target+" by "+t.Names.Of(table, "earlier data"), taken)
+		name := words.FreeName(target+" by "+t.Names.Of(table, "earlier data"), taken...)
 		how.Network.Targets = append(how.Network.Targets, name)
 	}
 	m, _, err := fitted.Learn(ctx, fitted.Sample(rows), how)

@@ -132,12 +132,11 @@ func (a *Audit) File(r AuditResult) (*dataset.Table, error) {
 	low, high, score, p := dataset.NewNumeric("low"), dataset.NewNumeric("high"), dataset.NewNumeric("score"),
 		dataset.NewNumeric("p")
 	columns := []dataset.Column{row, label, prediction, low, high, score, p}
-	taken := map[string]bool{}
+	var taken []string
 	for _, c := range columns {
-		taken[c.Name()] = true
+		taken = append(taken, c.Name())
 	}
-	ids, targets := dataset.NewText(words.FreeName(a.ID, taken)),
-		dataset.NewText(words.FreeName("target", map[string]bool{a.ID: true}))
+	ids, targets := dataset.NewText(words.FreeName(a.ID, taken...)), dataset.NewText(words.FreeName("target", a.ID))
 	for _, one := range r.Each() {
 		for _, f := range one.Found {
 			ids.Append([]byte(f.ID))

@@ -30,13 +30,13 @@ type batchFile struct {
 	predictions             bool             // are in the reasons
 	inputs                  []dataset.Column
 	targets                 []string
-	taken                   map[string]bool // names of columns
+	taken                   []string // names of columns
 	style                   dataset.Style
 }
 
 func (f *batchFile) table() (*dataset.Table, error) {
-	number := func(name string) *dataset.Numeric { return dataset.NewNumeric(words.FreeName(name, f.taken)) }
-	text := func(name string) *dataset.Text { return dataset.NewText(words.FreeName(name, f.taken)) }
+	number := func(name string) *dataset.Numeric { return dataset.NewNumeric(words.FreeName(name, f.taken...)) }
+	text := func(name string) *dataset.Text { return dataset.NewText(words.FreeName(name, f.taken...)) }
 	pick, score, why, reason := number("pick"), number("score"), text("why"), text("reason")
 	run, replicate, plate, well := number("run"), number(campaign.ReplicateColumn), number("plate"), text("well")
 	for i, m := range f.lines {
@@ -106,16 +106,14 @@ func (s *Selected) File(predictions bool) (*dataset.Table, error) {
 	r := s.Request
 	f := &batchFile{Result: s.Result, lines: slices.Clone(s.Lines()), same: len(r.Same) > 0,
 		replicates: r.Replicates > 1 || r.ReplicateShare > 0, wells: r.Layout.Plate != "", why: true,
-		predictions: predictions, targets: r.TargetColumns, taken: map[string]bool{r.IDColumn: true},
+		predictions: predictions, targets: r.TargetColumns,
 		style: s.candidates().Origin().Style}
 	f.inputs = s.batchInputs(f.lines)
+	f.taken = append(slices.Clone(f.targets), r.IDColumn)
 	for _, c := range f.inputs {
-		f.taken[c.Name()] = true
+		f.taken = append(f.taken, c.Name())
 	}
-	for _, target := range f.targets {
-		f.taken[target] = true
-	}
-	ids, row := dataset.NewText(r.IDColumn), dataset.NewNumeric(words.FreeName(RowColumn, f.taken))
+	ids, row := dataset.NewText(r.IDColumn), dataset.NewNumeric(words.FreeName(RowColumn, f.taken...))
 	measured := s.measured(f.lines)
 	for i := range f.lines {
 		m := &f.lines[i]
@@ -146,12 +144,9 @@ func AskedFile(ctx context.Context, c *campaign.Campaign, s *campaign.State, b *
 		return nil, err
 	}
 	f := &batchFile{Result: b.Result, lines: slices.Clone(b.Result.Lines()), same: len(b.Asked.Same) > 0,
-		predictions: predictions, inputs: inputs.Columns()[1:], targets: s.Created.Targets, taken: map[string]bool{},
-		style: s.Created.Style()}
-	for _, name := range slices.Concat(inputs.Names(), f.targets) {
-		f.taken[name] = true
-	}
-	identity := dataset.NewText(words.FreeName(campaign.CampaignColumn, f.taken))
+		predictions: predictions, inputs: inputs.Columns()[1:], targets: s.Created.Targets,
+		taken: slices.Concat(inputs.Names(), s.Created.Targets), style: s.Created.Style()}
+	identity := dataset.NewText(words.FreeName(campaign.CampaignColumn, f.taken...))
 	for i, row := range b.Rows {
 		identity.Append([]byte(s.Created.Identity))
 		f.runs = append(f.runs, row.Run)

@@ -296,8 +296,8 @@ func Memory(bytes int64) string {
 
 // FreeName is the name of a column of ours in a file that has others: the name itself or, where it is taken, with
 // "nextbatch_" before it.
-func FreeName(name string, taken map[string]bool) string {
-	for taken[name] {
+func FreeName(name string, taken ...string) string {
+	for slices.Contains(taken, name) {
 		name = "nextbatch_" + name
 	}
 	return name

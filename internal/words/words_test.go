@@ -146,10 +146,9 @@ func TestMemory(t *testing.T) {
 }
 
 func TestFreeName(t *testing.T) {
-	taken := map[string]bool{"row": true, "pick": true, "nextbatch_pick": true}
 	for name, want := range map[string]string{"score": "score", "row": "nextbatch_row",
 		"pick": "nextbatch_nextbatch_pick"} {
-		if got := FreeName(name, taken); got != want {
+		if got := FreeName(name, "row", "pick", "nextbatch_pick"); got != want {
 			t.Errorf("%s becomes %s, not %s", name, got, want)
 		}
 	}

@@ -412,7 +412,7 @@ func (m *merging) labelsOf(table *dataset.Table) func(target string) *dataset.Hi
 
 // makeRoom finds rows for the replicates of a batch file. Without any, the room is empty.
 func (m *merging) makeRoom(table, filled *dataset.Table, path string, targets []string) (merge.Room, error) {
-	replicate := words.FreeName(campaign.ReplicateColumn, taken(table))
+	replicate := words.FreeName(campaign.ReplicateColumn, table.Names()...)
 	if !filled.Has(replicate) {
 		return merge.Room{}, nil
 	}

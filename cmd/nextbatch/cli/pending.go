@@ -37,9 +37,12 @@ func isTable(path string) bool {
 }
 
 // rowColumn is the column of a batch file that holds the rows of a table, which may have
-// a column of that name itself.
+// a column of that name itself; with features there is no table.
 func rowColumn(t *dataset.Table) string {
-	return words.FreeName(report.RowColumn, taken(t))
+	if t == nil {
+		return report.RowColumn
+	}
+	return words.FreeName(report.RowColumn, t.Names()...)
 }
 
 // idsIn returns the ids of a table or, without --id, the rows that a batch file names.

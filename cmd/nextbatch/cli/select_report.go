@@ -189,14 +189,3 @@ func (s *selecting) inputs() (files []string) {
 	}
 	return files
 }
-
-// taken are the names of the columns of a table, which may be nil.
-func taken(t *dataset.Table) map[string]bool {
-	names := map[string]bool{}
-	if t != nil {
-		for _, name := range t.Names() {
-			names[name] = true
-		}
-	}
-	return names
-}
