@@ -140,11 +140,8 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 	}
 	result := report.AdviceOf(advice, rows, report.Advice{Name: a.path, Target: a.columns.target, ID: a.columns.id,
 		Learner: a.learner, Decimal: a.decimal, Run: a.about(a.net.seed)})
-	found := &answer{text: func(out io.Writer) error { return a.print(out, result) }}
+	found := printed(a.json, result.Result, func(out io.Writer) error { return a.print(out, result) })
 	found.savePage(a.page, a.progress, func() (*report.Page, error) { return result.Page(), nil })
-	if a.json {
-		found.json = result.Result
-	}
 	return found, nil
 }
 

@@ -32,6 +32,8 @@ type benchRun struct {
 	rounds, batch, jobs                        int
 	compat, quiet                              bool
 	settings                                   benchmark.Settings
+	wanted                                     benchmark.Experiment
+	runs                                       []benchmark.Run // that it has
 
 	files    map[string]string           // of the tables, by their names in the results
 	own      map[string]*sets.Regression // the tables
@@ -52,7 +54,11 @@ func newBenchRun() *cobra.Command {
 			`64 --rounds 7 --results results.db
   nextbatch bench run --preset paper-relu --results postgres://user@host/database`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r := newRun(cmd, b.quiet)
+			return r.perform(cmd.Context(), steps{check: func() error { return b.check(cmd) }, memory: &b.columns.memory,
+				compute: func(ctx context.Context) (*answer, error) { return nil, b.compute(ctx, cmd) }})
+		},
 		Long: `For each data set, method and split: starts with ` + strconv.Itoa(benchmark.Settings{}.WithDefaults().Start) +
 			` labelled rows, and in each
 round trains a network from scratch, measures it on the test rows, and lets the
@@ -153,43 +159,46 @@ func (b *benchRun) registerWork(c *cobra.Command) {
 		"rows of the table with a missing value: drop (with a warning) or refuse")
 }
 
-func (b *benchRun) run(cmd *cobra.Command) error {
+func (b *benchRun) check(cmd *cobra.Command) (err error) {
 	if err := b.checkWork(); err != nil {
 		return err
 	}
-	e, err := b.experiment(cmd.Flags().Changed)
-	if err != nil {
+	if b.wanted, err = b.experiment(cmd.Flags().Changed); err != nil {
 		return err
 	}
-	runs, err := e.Runs()
-	if err := errors.Join(err, e.Settings.Check()); err != nil {
+	b.runs, err = b.wanted.Runs()
+	if err := errors.Join(err, b.wanted.Settings.Check()); err != nil {
 		return usageError{err}
 	}
-	b.warnings = append(b.warnings, e.Omitted()...)
+	b.warnings = append(b.warnings, b.wanted.Omitted()...)
 	if b.results == "" {
 		return usagef("--results must name the file for the results, or a database")
 	}
-	if slices.ContainsFunc(runs, func(r benchmark.Run) bool { return r.Rounds == 0 }) {
+	if slices.ContainsFunc(b.runs, func(r benchmark.Run) bool { return r.Rounds == 0 }) {
 		return usagef("--rounds must be at least 1: without a batch there is nothing to compare")
 	}
-	defer b.columns.memory.begin()()
-	if err := b.inspect(cmd.Context(), e.Sets); err != nil {
+	return nil
+}
+
+func (b *benchRun) compute(ctx context.Context, cmd *cobra.Command) error {
+	if err := b.inspect(ctx, b.wanted.Sets); err != nil {
 		return err
 	}
-	if err := b.checkWeights(e); err != nil {
+	if err := b.checkWeights(b.wanted); err != nil {
 		return err
 	}
-	if runs = b.feasible(e.Settings, runs); len(runs) == 0 {
+	runs := b.feasible(b.wanted.Settings, b.runs)
+	if len(runs) == 0 {
 		return dataError{errorf("no table has enough rows for a batch: %s", strings.Join(b.warnings, "; "))}
 	}
-	if err := b.admit(cmd, e.Settings, runs); err != nil {
+	if err := b.admit(cmd, b.wanted.Settings, runs); err != nil {
 		return err
 	}
-	store, err := openWork(cmd.Context(), b.results)
+	store, err := openWork(ctx, b.results)
 	if err != nil {
 		return err
 	}
-	err = b.work(cmd, store, e.Settings, runs)
+	err = b.work(cmd, store, b.wanted.Settings, runs)
 	return errors.Join(err, store.Close())
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -25,16 +24,13 @@ func newBenchStatus() *cobra.Command {
 		Example: `  nextbatch bench status results.db --json
   nextbatch bench status postgres://user@host/database`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := benchStatusOf(cmd.Context(), args[0])
+		RunE: performs(func(ctx context.Context, args []string) (*answer, error) {
+			list, err := benchStatusOf(ctx, args[0])
 			if err != nil {
-				return dataError{err}
+				return nil, dataError{err}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), list)
-			}
-			return printBenchStatus(cmd.OutOrStdout(), list)
-		},
+			return printed(asJSON, list, func(out io.Writer) error { return printBenchStatus(out, list) }), nil
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
@@ -176,33 +172,33 @@ func newBenchExport() *cobra.Command {
 		Example: `  nextbatch bench export results.db --out results.parquet
   nextbatch bench export postgres://user@host/database --out results.parquet`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: performs(func(ctx context.Context, args []string) (*answer, error) {
 			if out == "" {
-				return usagef("--out must name the file to write")
+				return nil, usagef("--out must name the file to write")
 			}
 			if err := checkOutput("--out", out, tableExtensions()...); err != nil {
-				return err
+				return nil, err
 			}
-			return benchExport(cmd.Context(), args[0], out)
-		},
+			return benchExport(ctx, args[0], out)
+		}),
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write: "+strings.Join(tableExtensions(), ", ")+"; .gz may follow")
 	return c
 }
 
-func benchExport(ctx context.Context, results, out string) error {
+func benchExport(ctx context.Context, results, out string) (*answer, error) {
 	s, err := openResults(ctx, results)
 	if err != nil {
-		return dataError{err}
+		return nil, dataError{err}
 	}
 	records, err := s.Records(ctx)
 	settings, errSettings := s.Settings(ctx)
 	if err := errors.Join(err, errSettings, s.Close()); err != nil {
-		return dataError{err}
+		return nil, dataError{err}
 	}
 	t, err := benchmark.Table(records, settings.Seed)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return source.WriteFile(out, t)
+	return tableAnswer(out, t), nil
 }

@@ -31,7 +31,9 @@ func newBenchWorker() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.results = args[0]
-			return b.run(cmd)
+			r := newRun(cmd, b.quiet)
+			return r.perform(cmd.Context(), steps{check: b.check, threads: b.threads, memory: &b.columns.memory,
+				compute: func(ctx context.Context) (*answer, error) { return nil, b.compute(ctx, cmd) }})
 		},
 		Long: `Takes runs from the queue in a PostgreSQL database, performs their rounds and writes
 each as soon as it is done. Start as many workers on as many machines as you like, and
@@ -50,19 +52,15 @@ PGPASSWORD or the file .pgpass.`,
 	return c
 }
 
-func (b *benchWorker) run(cmd *cobra.Command) error {
+func (b *benchWorker) check() error {
 	if !isDatabase(b.results) {
 		return usagef("%s is not the address of a database, such as postgres://user@host/database; several 'nextbatch "+
 			"bench run' can share a file", addressText(b.results))
 	}
-	ctx, err := withThreads(cmd.Context(), b.threads)
-	if err != nil {
-		return err
-	}
-	if err := b.checkWork(); err != nil {
-		return err
-	}
-	defer b.columns.memory.begin()()
+	return b.checkWork()
+}
+
+func (b *benchWorker) compute(ctx context.Context, cmd *cobra.Command) error {
 	store, err := openWork(ctx, b.results)
 	if err != nil {
 		return err

@@ -112,22 +112,21 @@ func newCampaignList() *cobra.Command {
 		Short:   "List the campaigns in a store",
 		Example: "  nextbatch campaign list c.db",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			entries, err := campaignEntries(cmd.Context(), args[0])
+		RunE: performs(func(ctx context.Context, args []string) (*answer, error) {
+			entries, err := campaignEntries(ctx, args[0])
 			if err != nil {
-				return campaignError(err)
+				return nil, campaignError(err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), entries)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "campaign\trows\topen\tasked\tlabelled\tfailed\tretired")
-			for _, e := range entries {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", shown(e.Name), e.Rows, e.Open, e.Asked,
-					e.Labelled, e.Failed, e.Retired)
-			}
-			return w.Flush()
-		},
+			return printed(asJSON, entries, func(out io.Writer) error {
+				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "campaign\trows\topen\tasked\tlabelled\tfailed\tretired")
+				for _, e := range entries {
+					fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", shown(e.Name), e.Rows, e.Open, e.Asked,
+						e.Labelled, e.Failed, e.Retired)
+				}
+				return w.Flush()
+			}), nil
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON list")
 	return c

@@ -111,11 +111,8 @@ func (s *campaignStanding) compute(ctx context.Context, c *campaign.Campaign, ad
 	if err != nil {
 		return nil, err
 	}
-	found := &answer{text: func(out io.Writer) error { return printStatus(out, status) }}
+	found := printed(s.json, status.CampaignStatus, func(out io.Writer) error { return printStatus(out, status) })
 	found.savePage(s.page, s.progress, func() (*report.Page, error) { return status.Page(s.inCommands(address)), nil })
-	if s.json {
-		found.json = status.CampaignStatus
-	}
 	if s.stop != "" && status.Advice.Verdict != estimate.Stop {
 		found.short = stopError{status.Rule, status.Advice.Verdict}
 	}

@@ -102,10 +102,7 @@ func (t *telling) tell(ctx context.Context, c *campaign.Campaign, address, path 
 	if err != nil {
 		return nil, faultsError(err, path, ": correct the file, or take the other lines with --partial")
 	}
-	found := &answer{}
-	if t.json {
-		found.json = wire.ToldLinesOf(told)
-	}
+	found := printed(t.json, wire.ToldLinesOf(told), nil)
 	t.progress.say("%s: %s %s%s, %s, %s none yet%s", nameOf(path), words.Count(len(told.Rows), "label", "labels"), word,
 		eventText(told.Seq), words.Count(told.Known, "was known", "were known"),
 		words.Count(table.Rows()-len(entries), "line has", "lines have"), again(told.Repeated))
@@ -213,10 +210,7 @@ func (r *changingRows) command(c *cobra.Command, past string,
 				}
 				r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq),
 					again(changed.Repeated))
-				if r.json {
-					return &answer{json: wire.ChangedOf(changed)}, nil
-				}
-				return nil, nil
+				return printed(r.json, wire.ChangedOf(changed), nil), nil
 			})
 	}
 	c.Flags().StringVar(&r.reason, "reason", "", "why, for the history")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -83,6 +84,31 @@ func (r *run) perform(ctx context.Context, s steps) error {
 		return rest()
 	}
 	return s.around(rest)
+}
+
+// performs runs a command that computes an answer from its arguments alone.
+func performs(compute func(ctx context.Context, args []string) (*answer, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		r := newRun(cmd, true)
+		return r.perform(cmd.Context(),
+			steps{compute: func(ctx context.Context) (*answer, error) { return compute(ctx, args) }})
+	}
+}
+
+// printed is an answer that is printed as JSON, if that is wanted, or as text, unless that is nil.
+func printed(asJSON bool, value any, text func(out io.Writer) error) *answer {
+	if asJSON {
+		return &answer{json: value}
+	}
+	return &answer{text: text}
+}
+
+// line is a text of one line.
+func line(of any) func(out io.Writer) error {
+	return func(out io.Writer) error {
+		_, err := fmt.Fprintln(out, of)
+		return err
+	}
 }
 
 // tableAnswer is a table, in a file or, without one, as CSV.

@@ -125,9 +125,11 @@ func newDataFetch() *cobra.Command {
 			if err := checkMirror(mirror); err != nil {
 				return err
 			}
-			p := newRun(cmd, f.quiet).progress
-			defer p.done()
-			return forEach(cmd.Context(), asked, func(s sets.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
+			r := newRun(cmd, f.quiet)
+			defer r.progress.done()
+			return r.perform(cmd.Context(), steps{compute: func(ctx context.Context) (*answer, error) {
+				return nil, forEach(ctx, asked, func(s sets.Set) error { return fetchSet(ctx, s, f.dir, mirror, r.progress) })
+			}})
 		},
 		Long: `Downloads missing files. An interrupted download resumes where it stopped, at once
 or with the next fetch. Existing files are compared with the hash that was recorded
@@ -186,8 +188,10 @@ func newDataPrepare() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := newRun(cmd, f.quiet).progress
-			return forEach(cmd.Context(), asked, func(s sets.Set) error { return prepareSet(cmd.Context(), s, f.dir, p) })
+			r := newRun(cmd, f.quiet)
+			return r.perform(cmd.Context(), steps{compute: func(ctx context.Context) (*answer, error) {
+				return nil, forEach(ctx, asked, func(s sets.Set) error { return prepareSet(ctx, s, f.dir, r.progress) })
+			}})
 		},
 		Long: `Drops rows with a missing value, then random rows beyond 500000, then columns with
 a single value, and one-hot encodes categories. A category that a file declares but

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -116,17 +117,14 @@ func newDataList() *cobra.Command {
 		Short:   "List the data sets and which of their files a folder has",
 		Example: "  nextbatch data list --data data",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: performs(func(context.Context, []string) (*answer, error) {
 			var entries []dataEntry
 			for _, s := range sets.All() {
 				e, _ := describe(s, f.dir) // the error is in the entry
 				entries = append(entries, e)
 			}
-			if f.json {
-				return printJSON(cmd.OutOrStdout(), entries)
-			}
-			return printDataList(cmd.OutOrStdout(), entries)
-		},
+			return printed(f.json, entries, func(out io.Writer) error { return printDataList(out, entries) }), nil
+		}),
 	}
 	f.registerDir(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
@@ -154,29 +152,23 @@ func newDataInfo() *cobra.Command {
 		Short:   "Describe a data set, and check its files",
 		Example: "  nextbatch data info sgemm --data data --json",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: performs(func(ctx context.Context, args []string) (*answer, error) {
 			s, err := sets.Find(args[0])
 			if err != nil {
-				return usageError{err}
+				return nil, usageError{err}
 			}
 			e, problem := describe(s, f.dir)
-			hash, err := s.Verify(cmd.Context(), f.dir)
+			hash, err := s.Verify(ctx, f.dir)
 			if problem == nil && err != nil {
 				problem, e.Problem, e.State = err, err.Error(), "changed"
 			}
 			if e.Raw != nil {
 				e.Raw.SHA256 = hash
 			}
-			if f.json {
-				err = printJSON(cmd.OutOrStdout(), e)
-			} else {
-				err = printDataInfo(cmd.OutOrStdout(), e)
-			}
-			if problem != nil {
-				return dataFailure(problem)
-			}
-			return err
-		},
+			found := printed(f.json, e, func(out io.Writer) error { return printDataInfo(out, e) })
+			found.short = dataFailure(problem)
+			return found, nil
+		}),
 	}
 	f.registerDir(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")

@@ -111,10 +111,7 @@ func (d *demo) compute(ctx context.Context) (*answer, error) {
 		}
 	}
 	result.Seconds = d.seconds()
-	if d.json {
-		return &answer{json: result}, nil
-	}
-	return &answer{text: func(out io.Writer) error { return printTable(out, result.Table(demoTest)) }}, nil
+	return printed(d.json, result, func(out io.Writer) error { return printTable(out, result.Table(demoTest)) }), nil
 }
 
 // compare runs the rounds of all methods.

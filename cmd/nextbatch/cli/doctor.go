@@ -51,20 +51,15 @@ func newDoctor() *cobra.Command {
 		Example: `  nextbatch doctor --json
   nextbatch doctor campaigns.db`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: performs(func(ctx context.Context, args []string) (*answer, error) {
 			if len(args) == 1 {
-				return doctorStore(cmd.Context(), args[0], cmd.OutOrStdout(), asJSON)
+				return doctorStore(ctx, args[0], asJSON)
 			}
 			h := examine()
-			if asJSON {
-				if err := printJSON(cmd.OutOrStdout(), h); err != nil {
-					return err
-				}
-			} else {
-				printHealth(cmd.OutOrStdout(), h)
-			}
-			return h.failure()
-		},
+			found := printed(asJSON, h, func(out io.Writer) error { printHealth(out, h); return nil })
+			found.short = h.failure()
+			return found, nil
+		}),
 		Long: `Prints the instruction set in use, threads and memory, and compares matrix
 products, a Cholesky factorisation and a selection with plain computations. Fits a
 Gaussian process, trees and a small blend with one thread and with all, and measures
@@ -82,18 +77,12 @@ checksums. Exits with code 3 if something is damaged, and explains how to restor
 	return c
 }
 
-// doctorStore checks a store and prints what it finds.
-func doctorStore(ctx context.Context, address string, out io.Writer, asJSON bool) error {
+// doctorStore checks a store.
+func doctorStore(ctx context.Context, address string, asJSON bool) (*answer, error) {
 	h, err := examineStore(ctx, address)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = printJSON(out, h)
-	} else {
-		printStoreHealth(out, h)
-	}
-	return errors.Join(err, h.failure())
+	found := printed(asJSON, h, func(out io.Writer) error { printStoreHealth(out, h); return nil })
+	found.short = h.failure()
+	return found, err
 }
 
 func examine() health {

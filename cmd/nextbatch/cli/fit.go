@@ -233,10 +233,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 		}
 	}
 	result := f.result(fit)
-	if f.json {
-		return &answer{json: result}, nil
-	}
-	return &answer{text: func(out io.Writer) error {
+	return printed(f.json, result, func(out io.Writer) error {
 		f.print(out, result)
 		if info, err := os.Stat(f.out); err == nil {
 			f.progress.say("%s, %.1f s", words.Memory(info.Size()), result.Seconds)
@@ -247,7 +244,7 @@ func (f *fitting) compute(ctx context.Context) (*answer, error) {
 				shown(filepath.Base(f.out)))
 		}
 		return nil
-	}}, nil
+	}), nil
 }
 
 // checkLabels reports labels that no model can be fitted to, and warns of others.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -49,16 +50,12 @@ func newSpecs() *cobra.Command {
 		Short:   "List methods, kernels and transforms, or check a spec",
 		Example: "  nextbatch specs\n  nextbatch specs 'bait-f-p:grad>sketch(512)>train'",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
+		RunE: performs(func(_ context.Context, args []string) (*answer, error) {
 			if len(args) == 1 {
-				return checkSpec(out, args[0], asJSON)
+				return checkSpec(args[0], asJSON)
 			}
-			if asJSON {
-				return printJSON(out, specEntries())
-			}
-			return printSpecs(out)
-		},
+			return printed(asJSON, specEntries(), printSpecs), nil
+		}),
 		Long: `A method is written METHOD-MODE:KERNEL>TRANSFORM>TRANSFORM@OPTION, for example
 lcmd-tp:grad>sketch(512), which is the default. Mode p selects from the pool
 alone, mode tp counts the labelled rows as selected. Options: @compat follows the
@@ -72,16 +69,12 @@ its canonical text.`,
 	return c
 }
 
-func checkSpec(out io.Writer, text string, asJSON bool) error {
+func checkSpec(text string, asJSON bool) (*answer, error) {
 	s, err := spec.Parse(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if asJSON {
-		return printJSON(out, map[string]any{"spec": s.String(), "networks": s.TrainedNetworks()})
-	}
-	fmt.Fprintln(out, s)
-	return nil
+	return printed(asJSON, map[string]any{"spec": s.String(), "networks": s.TrainedNetworks()}, line(s)), nil
 }
 
 // specsWidth is the number of columns that the list of specs takes.

@@ -32,10 +32,10 @@ request, without a restart.`,
 }
 
 // withTokens calls a function with the tokens in a file.
-func withTokens(ctx context.Context, path string, do func(*server.Tokens) error) (err error) {
+func withTokens(ctx context.Context, path string, do func(*server.Tokens) (*answer, error)) (_ *answer, err error) {
 	tokens, err := server.OpenTokens(ctx, path)
 	if err != nil {
-		return dataError{err}
+		return nil, dataError{err}
 	}
 	defer func() { err = errors.Join(err, tokens.Close()) }()
 	return do(tokens)
@@ -55,23 +55,23 @@ func newTokenAdd() *cobra.Command {
 		Example: `  nextbatch token add ada --role labeller
   nextbatch token add ben --role viewer --campaign solubility --lasts 30d`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: performs(func(ctx context.Context, args []string) (_ *answer, err error) {
 			if grant.Role, err = server.ParseRole(role); err != nil {
-				return usageError{err}
+				return nil, usageError{err}
 			}
 			if grant.Person = args[0]; lasts != "" {
 				if grant.Lasts, err = parseLease(lasts); err != nil || grant.Lasts <= 0 {
-					return usagef("--lasts takes a time such as 30d or 12h, not %q", lasts)
+					return nil, usagef("--lasts takes a time such as 30d or 12h, not %q", lasts)
 				}
 			}
-			return withTokens(cmd.Context(), path, func(tokens *server.Tokens) error {
-				token, secret, err := tokens.Add(cmd.Context(), grant, time.Now())
+			return withTokens(ctx, path, func(tokens *server.Tokens) (*answer, error) {
+				token, secret, err := tokens.Add(ctx, grant, time.Now())
 				if err != nil {
-					return usageError{err}
+					return nil, usageError{err}
 				}
-				return printToken(cmd.OutOrStdout(), token, secret, asJSON)
+				return &answer{text: func(out io.Writer) error { return printToken(out, token, secret, asJSON) }}, nil
 			})
-		},
+		}),
 		Long: `Prints the secret of the token, which is not stored anywhere: only its hash is.`,
 	}
 	c.Flags().StringVar(&role, "role", string(server.Labeller), "viewer, labeller or owner")
@@ -100,15 +100,12 @@ func newTokenList() *cobra.Command {
 		Use:   "list",
 		Short: "List the tokens, without their secrets",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withTokens(cmd.Context(), path, func(tokens *server.Tokens) error {
-				list, err := tokens.List(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return printTokens(cmd.OutOrStdout(), list, asJSON)
+		RunE: performs(func(ctx context.Context, _ []string) (*answer, error) {
+			return withTokens(ctx, path, func(tokens *server.Tokens) (*answer, error) {
+				list, err := tokens.List(ctx)
+				return &answer{text: func(out io.Writer) error { return printTokens(out, list, asJSON) }}, err
 			})
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	tokenFlag(c, &path)
@@ -142,11 +139,11 @@ func newTokenRevoke() *cobra.Command {
 		Short:   "Revoke a token, by its id",
 		Example: "  nextbatch token revoke k3m9x2q7ab",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withTokens(cmd.Context(), path, func(tokens *server.Tokens) error {
-				return tokens.Revoke(cmd.Context(), args[0])
+		RunE: performs(func(ctx context.Context, args []string) (*answer, error) {
+			return withTokens(ctx, path, func(tokens *server.Tokens) (*answer, error) {
+				return nil, tokens.Revoke(ctx, args[0])
 			})
-		},
+		}),
 	}
 	tokenFlag(c, &path)
 	return c

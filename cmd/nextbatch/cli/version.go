@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -72,14 +73,10 @@ func newVersion() *cobra.Command {
 		Short:   "Print the version of this program",
 		Example: "  nextbatch version --json",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: performs(func(context.Context, []string) (*answer, error) {
 			b := thisBuild()
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), b)
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), b)
-			return err
-		},
+			return printed(asJSON, b, line(b)), nil
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
