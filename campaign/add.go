@@ -45,10 +45,11 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 	}
 	result := AddedRows{Labelled: len(rows), Converted: slices.Concat(said, converted)}
 	event, repeated, err := c.change(ctx, by.call(kindAdded, added.Blocks, labels), func(s *State) (decision, error) {
-		if err := c.checkNew(ctx, s, t); err != nil {
+		rows := newRows{c, s, t}
+		if err := rows.check(ctx); err != nil {
 			return decision{}, err
 		}
-		if result.NewLevels, err = c.newLevels(ctx, s, t); err != nil {
+		if result.NewLevels, err = rows.levels(ctx); err != nil {
 			return decision{}, err
 		}
 		d := decision{events: []Event{{Added: &Added{s.nextRow, added.Blocks}}}, blobs: blobs}
@@ -87,8 +88,16 @@ func labelsFrom(labels []Label, s *State) []Label {
 	return list
 }
 
-// checkNew rejects ids that rows of the campaign have already.
-func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) error {
+// newRows is a table of rows that are to be added.
+type newRows struct {
+	c *Campaign
+	s *State
+	t *dataset.Table
+}
+
+// check rejects ids that rows of the campaign have already.
+func (n newRows) check(ctx context.Context) error {
+	s, t := n.s, n.t
 	if s.Created.IDColumn == "" {
 		return nil
 	}
@@ -100,7 +109,7 @@ func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) err
 	for row := range ids {
 		ids[row] = column.Format(row)
 	}
-	there, err := c.find(ctx, s, ids)
+	there, err := n.c.find(ctx, s, ids)
 	if err != nil || len(there) == 0 {
 		return err
 	}
@@ -114,8 +123,9 @@ func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) err
 	return &TellError{faults}
 }
 
-// newLevels returns the levels of a table that no row of the campaign has.
-func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (map[string][]string, error) {
+// levels returns the levels of a table that no row of the campaign has.
+func (n newRows) levels(ctx context.Context) (map[string][]string, error) {
+	s := n.s
 	var names []string
 	for _, column := range s.Created.Columns {
 		if column.Kind == dataset.KindCategorical.String() {
@@ -125,12 +135,12 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 	if len(names) == 0 || len(s.spans) == 0 && !s.fromSpace() {
 		return nil, nil
 	}
-	rows, err := c.readRows(ctx, s, names)
+	rows, err := n.c.readRows(ctx, s, names)
 	if err != nil {
 		return nil, err
 	}
 	if s.fromSpace() {
-		of, err := c.sampled(ctx, s)
+		of, err := n.c.sampled(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +154,7 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 		if err != nil {
 			return nil, err
 		}
-		column, err := t.Column(name)
+		column, err := n.t.Column(name)
 		if err != nil {
 			return nil, err
 		}

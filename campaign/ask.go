@@ -137,32 +137,35 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &round{s: s, rows: rows, number: uint64(s.lastAsk + 1)}
+	t := &round{s: s, rows: rows, models: c.shelf(), number: uint64(s.lastAsk + 1)}
 	if s.fromSpace() {
-		if err := c.addFresh(ctx, t); err != nil {
+		if t.space, err = c.sampled(ctx, s); err != nil {
+			return nil, err
+		}
+		if err := t.addFresh(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if rows.hold(a.busy); len(rows.open) == 0 {
 		return nil, ErrNothingOpen
 	}
-	r, err := c.request(ctx, t, a)
+	r, err := t.request(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	var first *choice
 	if s.fromSpace() && rows.suffice(r.Learner) {
-		if first, err = c.selectBatch(ctx, s, rows, r, nil); err != nil {
+		if first, err = t.selectBatch(ctx, r, nil); err != nil {
 			return nil, err
 		}
-		if err := c.addNear(ctx, t, first); err != nil {
+		if err := t.addNear(first); err != nil {
 			return nil, err
 		}
-		if r, err = c.request(ctx, t, a); err != nil {
+		if r, err = t.request(ctx, a); err != nil {
 			return nil, err
 		}
 	}
-	chosen, err := c.auditAndSelect(ctx, t, r, first, a)
+	chosen, err := t.auditAndSelect(ctx, r, first, a)
 	if err != nil {
 		return nil, err
 	}
@@ -171,12 +174,12 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 }
 
 // request returns the request of an ask.
-func (c *Campaign) request(ctx context.Context, t *round, a Ask) (nextbatch.Request, error) {
+func (t *round) request(ctx context.Context, a Ask) (nextbatch.Request, error) {
 	r, err := t.rows.request(t.s)
 	if err != nil {
 		return r, err
 	}
-	a.into(&r, c.trainer(ctx, a))
+	a.into(&r, t.models.trainer(ctx, a))
 	r.Kept = a.Kept
 	r.KernelSeed = &t.s.Settings.Seed // the same for all asks, so that features can be kept
 	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
@@ -190,15 +193,14 @@ func (c *Campaign) request(ctx context.Context, t *round, a Ask) (nextbatch.Requ
 // auditAndSelect draws the audit rows and picks the others. Where only some audit rows leave a batch that the limits
 // allow, a first batch without any shows how many rows of which values and groups there can be. An earlier batch of the
 // same model, if there is one, knows how that was found.
-func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Request, earlier *choice,
-	a Ask) (*choice, error) {
+func (t *round) auditAndSelect(ctx context.Context, r nextbatch.Request, earlier *choice, a Ask) (*choice, error) {
 	count := t.rows.auditCount(t.s, a, t.Rows)
 	if err := t.rows.findLeaks(ctx, r, count); err != nil {
 		return nil, err
 	}
 	fits := t.rows.limits(r, a)
 	if count > 0 && (len(r.Same) > 0 || r.MinPerGroup > 0 || r.MaxGroups > 0) {
-		first, err := c.selectBatch(ctx, t.s, t.rows, r, nil)
+		first, err := t.selectBatch(ctx, r, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +211,7 @@ func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Req
 	for _, at := range audits {
 		r.Must = append(r.Must, t.rows.id(at))
 	}
-	chosen, err := c.selectBatch(ctx, t.s, t.rows, r, audits)
+	chosen, err := t.selectBatch(ctx, r, audits)
 	if err != nil {
 		return nil, err
 	}
@@ -226,19 +228,19 @@ func (c *Campaign) auditAndSelect(ctx context.Context, t *round, r nextbatch.Req
 }
 
 // selectBatch learns, picks and predicts.
-func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request,
-	audits []int) (*choice, error) {
+func (t *round) selectBatch(ctx context.Context, r nextbatch.Request, audits []int) (*choice, error) {
+	s, rows := t.s, t.rows
 	learns := rows.suffice(r.Learner)
 	var found *learnt
 	fingerprint, kept := "", false
 	if learns {
 		teach := r
 		teach.Members = members(r, s)
-		l, err := c.lesson(ctx, s, rows, teach)
+		l, err := rows.lesson(ctx, s, teach)
 		if err != nil {
 			return nil, err
 		}
-		if found, kept, err = c.model(ctx, s, l, teach); err != nil {
+		if found, kept, err = t.models.model(ctx, s, l, teach); err != nil {
 			return nil, err
 		}
 		if fingerprint = l.fingerprint; found != nil {
@@ -270,7 +272,7 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		if text := s.doubtsOfStart(f); text != "" {
 			plan.Warnings = append(plan.Warnings, text)
 		}
-		if err := c.keepModel(ctx, fingerprint, found); err != nil {
+		if err := t.models.keep(ctx, fingerprint, found); err != nil {
 			return nil, err
 		}
 	}

@@ -81,7 +81,11 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		}
 	}
 	if s.fromSpace() {
-		return r, c.addSample(ctx, s, all, r)
+		of, err := c.sampled(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return r, r.addSample(s, of, all)
 	}
 	return r, nil
 }

@@ -16,7 +16,7 @@ func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings)
 		if err := settings.Check(); err != nil {
 			return decision{}, err
 		}
-		if err := errors.Join(s.checkSettings(&settings), s.checkInputs(settings.Columns)); err != nil {
+		if err := errors.Join(settings.fit(s), s.Created.checkInputs(settings.Columns)); err != nil {
 			return decision{}, refused{err}
 		}
 		return decision{events: []Event{{Settings: &settings}}}, nil

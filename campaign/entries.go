@@ -110,8 +110,9 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) (entries []Ent
 			entries = append(entries, e)
 		}
 	}
-	c.markForeign(s, t, entries)
-	said, err = c.compareInputs(ctx, s, t, entries)
+	back := filledIn{c, s, t}
+	back.markForeign(entries)
+	said, err = back.compareInputs(ctx, entries)
 	return entries, said, err
 }
 
@@ -138,15 +139,22 @@ func (e *Entry) readReplicate(column dataset.Column, row int) {
 	e.Replicate = int(number)
 }
 
+// filledIn is a table of labels that has come back.
+type filledIn struct {
+	c *Campaign
+	s *State
+	t *dataset.Table
+}
+
 // markForeign marks lines that name another campaign.
-func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
-	column := s.ownColumn(t, CampaignColumn)
+func (f filledIn) markForeign(entries []Entry) {
+	column := f.s.ownColumn(f.t, CampaignColumn)
 	if column == nil {
 		return
 	}
 	for i := range entries {
 		e := &entries[i]
-		if name := column.Format(e.Line); e.Fault == "" && name != "" && name != s.Created.Identity {
+		if name := column.Format(e.Line); e.Fault == "" && name != "" && name != f.s.Created.Identity {
 			e.Fault = fmt.Sprintf("the line belongs to another campaign (%s)", name)
 		}
 	}
@@ -154,8 +162,8 @@ func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
 
 // compareInputs marks lines whose inputs differ from those of their rows. A column that is measured together with the
 // label comes back filled in, and identifies no row.
-func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table,
-	entries []Entry) (said []string, err error) {
+func (f filledIn) compareInputs(ctx context.Context, entries []Entry) (said []string, err error) {
+	c, s, t := f.c, f.s, f.t
 	var names []string
 	for _, column := range s.Created.Columns {
 		if t.Has(column.Name) {
@@ -208,7 +216,7 @@ func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table
 			return entries[at].set(name, theirs.Format(entries[at].Line), settable)
 		})
 		if len(wrong) > 0 && together == nil {
-			if together, err = c.together(ctx, s, ours.rows); err != nil {
+			if together, err = f.together(ctx, ours.rows); err != nil {
 				return nil, err
 			}
 		}
@@ -249,16 +257,16 @@ func otherCell(column, got, want string) string {
 
 // together returns the columns that are not inputs because they are measured together with the label, or have no value
 // yet.
-func (c *Campaign) together(ctx context.Context, s *State, rows *dataset.Table) (map[string]bool, error) {
+func (f filledIn) together(ctx context.Context, rows *dataset.Table) (map[string]bool, error) {
 	set := map[string]bool{}
 	for _, column := range rows.Columns() {
 		empty := true
 		for row := 0; empty && row < column.Len(); row++ {
 			empty = column.Missing(row)
 		}
-		set[column.Name()] = empty && !slices.Contains(s.Settings.Keep, column.Name())
+		set[column.Name()] = empty && !slices.Contains(f.s.Settings.Keep, column.Name())
 	}
-	leaks, _, err := c.leaks(ctx, s, Ask{})
+	leaks, _, err := f.c.leaks(ctx, f.s, Ask{})
 	for _, leak := range leaks {
 		set[leak.Column] = true
 	}

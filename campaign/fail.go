@@ -10,8 +10,8 @@ import (
 // unless that is itself the id of a row. With again they are open again, otherwise they are never handed out again. Of
 // a row with a label, the measurements that are out fail, and it stays labelled. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
-	return c.changeMeasurements(ctx, by.call(kindFailed, ids, reason, again), ids,
-		func(s *State, row int64, number int) (fault string, skip bool) {
+	return rowChange{by: by.call(kindFailed, ids, reason, again), ids: ids, single: true,
+		judge: func(s *State, row int64, number int) (fault string, skip bool) {
 			switch status := s.Status(row); {
 			case status == StatusRetired:
 				return "the row is retired", false
@@ -28,16 +28,17 @@ func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string,
 				return "", !again
 			}
 			return "", false
-		}, func(rows []RowRef, numbers []int) Event {
+		}, event: func(rows []RowRef, numbers []int) Event {
 			return Event{Failed: &Failed{rows, reason, again, numbers}}
-		})
+		},
+	}.of(ctx, c)
 }
 
 // Return returns rows, or measurements of them as in Fail, that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeMeasurements(ctx, by.call(kindReturned, ids, reason), ids,
-		func(s *State, row int64, number int) (fault string, skip bool) {
+	return rowChange{by: by.call(kindReturned, ids, reason), ids: ids, single: true,
+		judge: func(s *State, row int64, number int) (fault string, skip bool) {
 			switch status := s.Status(row); {
 			case number > 0 && !s.isHanded(row, number):
 				return fmt.Sprintf("replicate %d of the row is not out", number), false
@@ -48,7 +49,8 @@ func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason strin
 			default:
 				return fmt.Sprintf("the row is not out: it is %s", status), false
 			}
-		}, func(rows []RowRef, numbers []int) Event { return Event{Returned: &RowList{rows, reason, numbers}} })
+		}, event: func(rows []RowRef, numbers []int) Event { return Event{Returned: &RowList{rows, reason, numbers}} },
+	}.of(ctx, c)
 }
 
 // isHanded reports whether a measurement of a row is out.
@@ -59,16 +61,18 @@ func (s *State) isHanded(row int64, number int) bool {
 // Retire removes rows from the campaign: they are neither picked nor used for training. An
 // error about rows is a *TellError.
 func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(kindRetired, ids, reason), ids, func(s *State, row int64) (fault string, skip bool) {
-		return "", s.Status(row) == StatusRetired
-	}, func(rows []RowRef) Event { return Event{Retired: &RowList{Rows: rows, Reason: reason}} })
+	return rowChange{by: by.call(kindRetired, ids, reason), ids: ids,
+		judge: func(s *State, row int64, _ int) (fault string, skip bool) {
+			return "", s.Status(row) == StatusRetired
+		}, event: func(rows []RowRef, _ []int) Event { return Event{Retired: &RowList{Rows: rows, Reason: reason}} },
+	}.of(ctx, c)
 }
 
 // Confirm makes the numbers of rows count that wait for a second look. Rows of which none waits stay as they are. An
 // error about rows is a *TellError.
 func (c *Campaign) Confirm(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by.call(kindConfirmed, ids, reason), ids,
-		func(s *State, row int64) (fault string, skip bool) {
+	return rowChange{by: by.call(kindConfirmed, ids, reason), ids: ids,
+		judge: func(s *State, row int64, _ int) (fault string, skip bool) {
 			switch status := s.Status(row); status {
 			case StatusLabelled, StatusWaiting:
 				return "", !s.waits(row)
@@ -77,24 +81,19 @@ func (c *Campaign) Confirm(ctx context.Context, by By, ids []string, reason stri
 			default:
 				return "the row has no label that could be confirmed", false
 			}
-		}, func(rows []RowRef) Event { return Event{Confirmed: &RowList{Rows: rows, Reason: reason}} })
+		}, event: func(rows []RowRef, _ []int) Event { return Event{Confirmed: &RowList{Rows: rows, Reason: reason}} },
+	}.of(ctx, c)
 }
 
-// changeRows makes a change of rows by their ids, each once. The first function says what
-// is wrong with a row, or that it has changed already.
-func (c *Campaign) changeRows(ctx context.Context, by call, ids []string,
-	judge func(s *State, row int64) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
-	return c.changeNamed(ctx, by, ids, c.rowsNamed,
-		func(s *State, of named) (fault string, skip bool) { return judge(s, of.Row) },
-		func(rows []RowRef, _ []int) Event { return event(rows) })
-}
-
-// changeMeasurements does so with rows, or with single measurements of them.
-func (c *Campaign) changeMeasurements(ctx context.Context, by call, ids []string,
-	judge func(s *State, row int64, number int) (fault string, skip bool),
-	event func([]RowRef, []int) Event) (Changed, error) {
-	return c.changeNamed(ctx, by, ids, c.measurementsNamed,
-		func(s *State, of named) (fault string, skip bool) { return judge(s, of.Row, of.number) }, event)
+// rowChange is a change of rows by their ids, each once, or of single measurements of them.
+type rowChange struct {
+	by     call
+	ids    []string
+	single bool // an id may name a measurement, such as s017#2
+	// judge says what is wrong with a row, or with a measurement of it unless the number is 0, or that it has changed
+	// already.
+	judge func(s *State, row int64, number int) (fault string, skip bool)
+	event func(rows []RowRef, numbers []int) Event
 }
 
 // named is a row, or one of its measurements if the number is not 0.
@@ -103,30 +102,24 @@ type named struct {
 	number int
 }
 
-// rowsNamed finds rows by their ids.
-func (c *Campaign) rowsNamed(ctx context.Context, s *State, ids []string) (map[string]named, error) {
-	rows, err := c.find(ctx, s, ids)
+// find finds rows by their ids, and measurements by ids with a number.
+func (r rowChange) find(ctx context.Context, c *Campaign, s *State) (map[string]named, error) {
+	rows, err := c.find(ctx, s, r.ids)
 	list := make(map[string]named, len(rows))
 	for id, row := range rows {
 		list[id] = named{RowRef{row, id}, 0}
 	}
-	return list, err
-}
-
-// measurementsNamed finds rows by their ids, and measurements by ids with a number, such as s017#2.
-func (c *Campaign) measurementsNamed(ctx context.Context, s *State, ids []string) (map[string]named, error) {
-	list, err := c.rowsNamed(ctx, s, ids)
-	if err != nil {
-		return nil, err
+	if err != nil || !r.single {
+		return list, err
 	}
 	var others []string
-	for _, text := range ids {
+	for _, text := range r.ids {
 		if id, _, ok := replicateOf(text); ok && list[text].ID == "" {
 			others = append(others, id)
 		}
 	}
-	rows, err := c.find(ctx, s, others)
-	for _, text := range ids {
+	rows, err = c.find(ctx, s, others)
+	for _, text := range r.ids {
 		id, number, ok := replicateOf(text)
 		if row, known := rows[id]; ok && known && list[text].ID == "" {
 			list[text] = named{RowRef{row, id}, number}
@@ -135,11 +128,10 @@ func (c *Campaign) measurementsNamed(ctx context.Context, s *State, ids []string
 	return list, err
 }
 
-func (c *Campaign) changeNamed(ctx context.Context, by call, ids []string,
-	find func(context.Context, *State, []string) (map[string]named, error),
-	judge func(*State, named) (fault string, skip bool), event func([]RowRef, []int) Event) (Changed, error) {
-	return changed(c.change(ctx, by, func(s *State) (decision, error) {
-		found, err := find(ctx, s, ids)
+// of makes the change in a campaign.
+func (r rowChange) of(ctx context.Context, c *Campaign) (Changed, error) {
+	return changed(c.change(ctx, r.by, func(s *State) (decision, error) {
+		found, err := r.find(ctx, c, s)
 		if err != nil {
 			return decision{}, err
 		}
@@ -150,13 +142,13 @@ func (c *Campaign) changeNamed(ctx context.Context, by call, ids []string,
 		for _, of := range found {
 			whole[of.Row] = whole[of.Row] || of.number == 0
 		}
-		for line, id := range ids {
+		for line, id := range r.ids {
 			of, known := found[id]
 			if !known {
 				faults = append(faults, Fault{Line: line, ID: id, Reason: "the campaign has no row with this id"})
 				continue
 			}
-			fault, skip := judge(s, of)
+			fault, skip := r.judge(s, of.Row, of.number)
 			switch {
 			case fault != "":
 				faults = append(faults, Fault{Line: line, ID: id, Reason: fault})
@@ -174,6 +166,6 @@ func (c *Campaign) changeNamed(ctx context.Context, by call, ids []string,
 		if slices.Max(numbers) == 0 {
 			numbers = nil // whole rows, as in events of earlier versions
 		}
-		return decision{events: []Event{event(rows, numbers)}}, nil
+		return decision{events: []Event{r.event(rows, numbers)}}, nil
 	}))
 }

@@ -22,38 +22,32 @@ type point struct {
 }
 
 // addSample adds the sample of the space to the rows of a campaign, of which all are given.
-func (c *Campaign) addSample(ctx context.Context, s *State, all *table, r *candidates) error {
-	of, err := c.sampled(ctx, s)
-	if err != nil {
-		return err
-	}
+func (r *candidates) addSample(s *State, of *sampled, all *table) error {
 	r.seen, r.costs = map[string]bool{}, of.Cost() != ""
 	if _, err := of.others(all.rows, r.seen); err != nil {
 		return err
 	}
-	err = r.draw(s, of, of.sample.Table, of.sample)
+	err := r.draw(s, of, of.sample.Table, of.sample)
 	r.sample = r.drawn
 	return err
 }
 
 // addFresh adds the sample of an ask, unless all candidates are there.
-func (c *Campaign) addFresh(ctx context.Context, t *round) error {
-	of, err := c.sampled(ctx, t.s)
-	if err != nil || of.whole {
-		return err
+func (t *round) addFresh(ctx context.Context) error {
+	if t.space.whole {
+		return nil
 	}
-	drawn, err := of.drawAny(ctx, freshRows, t.stream("space").Uint64())
+	drawn, err := t.space.drawAny(ctx, freshRows, t.stream("space").Uint64())
 	if err != nil {
 		return err
 	}
-	return t.rows.draw(t.s, of, drawn.Table, drawn)
+	return t.rows.draw(t.s, t.space, drawn.Table, drawn)
 }
 
 // addNear adds candidates near the picks of a batch.
-func (c *Campaign) addNear(ctx context.Context, t *round, picks *choice) error {
-	of, err := c.sampled(ctx, t.s)
-	if err != nil || of.whole {
-		return err
+func (t *round) addNear(picks *choice) error {
+	if t.space.whole {
+		return nil
 	}
 	r := t.rows
 	var samples []*space.Drawn
@@ -73,7 +67,7 @@ func (c *Campaign) addNear(ctx context.Context, t *round, picks *choice) error {
 		if err != nil {
 			return err
 		}
-		if err := r.draw(t.s, of, near, nil); err != nil {
+		if err := r.draw(t.s, t.space, near, nil); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.into(&r, c.trainer(ctx, a))
+	a.into(&r, c.shelf().trainer(ctx, a))
 	shown, err := c.shown(ctx, s, rows, r)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (c *Campaign) shown(ctx context.Context, s *State, rows *candidates, r next
 	v, few := &shown{}, &needs.FewRowsError{}
 	var err error
 	if rows.suffice(r.Learner) {
-		if v.fit, _, _, err = c.fit(ctx, s, rows, r); errors.As(err, &few) { // some labelled rows lack inputs
+		if v.fit, _, _, err = c.shelf().fit(ctx, s, rows, r); errors.As(err, &few) { // some labelled rows lack inputs
 			r.Spec = needs.Start(few.Rows, len(rows.open))
 		} else if err != nil {
 			return nil, err

@@ -87,8 +87,10 @@ func (r *candidates) sharing(same []string) func(at int) string {
 type round struct {
 	s      *State
 	rows   *candidates
-	number uint64 // of the ask
-	size   int    // measurements
+	models shelf
+	space  *sampled // nil where candidates are rows of a table
+	number uint64   // of the ask
+	size   int      // measurements
 	limits.Division
 	limits limits.Limits // of the settings, with what the ask wants otherwise
 	layout plate.Layout  // of the plates
@@ -106,7 +108,7 @@ func (t *round) limit(r *nextbatch.Request, a Ask) (err error) {
 		return &nextbatch.RequestError{Reason: err.Error()}
 	}
 	r.Limits, r.Batch = t.limits, cmp.Or(a.Rows, t.s.Settings.batch())
-	if err := t.s.checkColumns(t.limits); err != nil {
+	if err := t.s.Created.checkColumns(t.limits); err != nil {
 		return &nextbatch.RequestError{Reason: err.Error()}
 	}
 	if err := r.Check(); err != nil {

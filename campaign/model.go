@@ -40,26 +40,28 @@ const modelBlob = "model"
 // lose a few epochs at most.
 const trainingBlob = "training"
 
+func (c *Campaign) shelf() shelf { return shelf{c.store, c.name} }
+
 // trainer returns what trains the networks of an ask. On the CPU an ask that was stopped, by Ctrl-C or
 // by the end of a service, resumes where it stopped. If its state cannot be read or written, networks are
 // trained from the start, to the same weights.
-func (c *Campaign) trainer(ctx context.Context, a Ask) network.Trainer {
+func (k shelf) trainer(ctx context.Context, a Ask) network.Trainer {
 	if a.Trainer != nil || network.DeviceOf(ctx) != nil {
 		return a.Trainer
 	}
-	state, _ := c.store.Blob(ctx, c.name, trainingBlob)
+	state, _ := k.store.Blob(ctx, k.name, trainingBlob)
 	return network.Resume(state, func(state []byte) {
-		_ = c.store.PutBlob(context.WithoutCancel(ctx), c.name, Blob{trainingBlob, state})
+		_ = k.store.PutBlob(context.WithoutCancel(ctx), k.name, Blob{trainingBlob, state})
 	})
 }
 
 // forgetTraining drops the state of interrupted trainings.
-func (c *Campaign) forgetTraining(ctx context.Context) error {
-	state, err := c.store.Blob(ctx, c.name, trainingBlob)
+func (k shelf) forgetTraining(ctx context.Context) error {
+	state, err := k.store.Blob(ctx, k.name, trainingBlob)
 	if errors.Is(err, ErrNotFound) || err == nil && len(state) == 0 {
 		return nil
 	}
-	return c.store.PutBlob(ctx, c.name, Blob{Key: trainingBlob})
+	return k.store.PutBlob(ctx, k.name, Blob{Key: trainingBlob})
 }
 
 // learnt is a model with its predictions for random rows that it held out.
@@ -77,30 +79,30 @@ type lesson struct {
 }
 
 // lesson returns what the model of a request on the rows is fitted to.
-func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (lesson, error) {
-	all := lesson{rows: rows, fingerprint: rows.fingerprint(s, s.spans)}
-	known, spans := rows, s.spans[:s.learnt]
+func (r *candidates) lesson(ctx context.Context, s *State, of nextbatch.Request) (lesson, error) {
+	all := lesson{rows: r, fingerprint: r.fingerprint(s, s.spans)}
+	known, spans := r, s.spans[:s.learnt]
 	switch {
 	case s.fromSpace():
 		all.fingerprint += "-" + strconv.FormatInt(s.lastAsk, 10) // its candidates are those of an ask
-		known, spans = rows.taught(), nil
+		known, spans = r.taught(), nil
 	case s.learnt == len(s.spans):
 		return all, nil
 	default:
-		known = rows.before(s.spans[s.learnt].First)
+		known = r.before(s.spans[s.learnt].First)
 	}
-	before, err := known.features(ctx, s, r)
+	before, err := known.features(ctx, s, of)
 	if err != nil {
-		return all, nil // not with these rows alone
+		return all, nil // not with these r alone
 	}
-	now, err := rows.features(ctx, s, r)
+	now, err := r.features(ctx, s, of)
 	if err != nil {
 		return all, err
 	}
 	if !slices.Equal(before, now) {
 		return all, nil
 	}
-	return lesson{known, rows.fingerprint(s, spans), true}, nil
+	return lesson{known, r.fingerprint(s, spans), true}, nil
 }
 
 // before returns the candidates whose number is below the given one.
@@ -156,9 +158,9 @@ func modelWord(kind learner.Kind) string {
 
 // model returns the kept model of a lesson. If there is none, and rows were added since, it
 // fits one; the caller fits it to all rows otherwise.
-func (c *Campaign) model(ctx context.Context, s *State, l lesson,
+func (k shelf) model(ctx context.Context, s *State, l lesson,
 	of nextbatch.Request) (found *learnt, kept bool, err error) {
-	if found = c.keptModel(ctx, l.fingerprint, of); found != nil || !l.earlier {
+	if found = k.kept(ctx, l.fingerprint, of); found != nil || !l.earlier {
 		return found, found != nil, nil
 	}
 	request, err := l.rows.learning(s, of)
@@ -171,7 +173,7 @@ func (c *Campaign) model(ctx context.Context, s *State, l lesson,
 	}
 	found = l.rows.learntBy(f, s)
 	found.warnings = warnings(f)
-	return found, false, c.keepModel(ctx, l.fingerprint, found)
+	return found, false, k.keep(ctx, l.fingerprint, found)
 }
 
 // fingerprint identifies what a model is fitted to and how. That of a network alone is the same as before there were
@@ -210,10 +212,10 @@ func (r *candidates) fingerprint(s *State, spans []span) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// keptModel returns the kept model if it has the fingerprint and, if it is a network alone, as many members as the
+// kept returns the kept model if it has the fingerprint and, if it is a network alone, as many members as the
 // request wants. One that cannot be read is fitted again.
-func (c *Campaign) keptModel(ctx context.Context, fingerprint string, of nextbatch.Request) *learnt {
-	raw, err := c.store.Blob(ctx, c.name, modelBlob)
+func (k shelf) kept(ctx context.Context, fingerprint string, of nextbatch.Request) *learnt {
+	raw, err := k.store.Blob(ctx, k.name, modelBlob)
 	if err != nil {
 		return nil
 	}
@@ -232,8 +234,8 @@ func (c *Campaign) keptModel(ctx context.Context, fingerprint string, of nextbat
 	return kept
 }
 
-// keepModel keeps a model that has been fitted.
-func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt) error {
+// keep keeps a model that has been fitted.
+func (k shelf) keep(ctx context.Context, fingerprint string, l *learnt) error {
 	raw, err := l.MarshalBinary()
 	if err != nil {
 		return err
@@ -242,11 +244,11 @@ func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt)
 	if err != nil {
 		return err
 	}
-	if err := c.store.PutBlob(ctx, c.name, Blob{modelBlob, slices.Concat([]byte(fingerprint+" "), heldOut,
+	if err := k.store.PutBlob(ctx, k.name, Blob{modelBlob, slices.Concat([]byte(fingerprint+" "), heldOut,
 		[]byte("\n"), raw)}); err != nil {
 		return err
 	}
-	return c.forgetTraining(ctx)
+	return k.forgetTraining(ctx)
 }
 
 // learntBy returns a model that has been fitted. Rows of the start are among those that it held out even if nobody has
@@ -268,7 +270,7 @@ func (r *candidates) learntBy(f *fitted.Fitted, s *State) *learnt {
 			l.heldOut[i].Values[target] = fitted.Float(f.Rows.Labels.At(residual.Row, target) + residual.Error)
 		}
 	}
-	l.heldOut = s.thin(l.heldOut)
+	l.heldOut = thin(s, l.heldOut)
 	return l
 }
 
@@ -277,7 +279,7 @@ func (r *candidates) learntBy(f *fitted.Fitted, s *State) *learnt {
 const mostOfStart = 1000
 
 // thin drops held-out rows of the start, at random, until there are few enough.
-func (s *State) thin(list []HeldOutRow) []HeldOutRow {
+func thin(s *State, list []HeldOutRow) []HeldOutRow {
 	var start []int64
 	for _, held := range list {
 		if s.touched.get(held.Row).ofStart() {
@@ -366,7 +368,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.into(&r, c.trainer(ctx, a))
+	a.into(&r, c.shelf().trainer(ctx, a))
 	n := members(r, s)
 	if r.Learner.Blends() {
 		n = learner.MostCandidates
@@ -374,7 +376,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	r.Output = func(z forecast.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), n) }
 	p := &Predicted{Learner: s.Settings.Learner}
 	var f *fitted.Fitted
-	if f, p.Model, p.Kept, err = c.fit(ctx, s, rows, r); err != nil {
+	if f, p.Model, p.Kept, err = c.shelf().fit(ctx, s, rows, r); err != nil {
 		return nil, err
 	}
 	p.Trained, p.Warnings = f.Rows.Train.Rows, warnings(f)
@@ -397,14 +399,14 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 
 // fit returns the model of the campaign with all rows: the kept one, or one that it fits and then keeps; and its
 // fingerprint.
-func (c *Campaign) fit(ctx context.Context, s *State, rows *candidates,
+func (k shelf) fit(ctx context.Context, s *State, rows *candidates,
 	r nextbatch.Request) (f *fitted.Fitted, fingerprint string, kept bool, err error) {
 	r.Members = members(r, s)
-	l, err := c.lesson(ctx, s, rows, r)
+	l, err := rows.lesson(ctx, s, r)
 	if err != nil {
 		return nil, "", false, err
 	}
-	found, kept, err := c.model(ctx, s, l, r)
+	found, kept, err := k.model(ctx, s, l, r)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -415,7 +417,7 @@ func (c *Campaign) fit(ctx context.Context, s *State, rows *candidates,
 		return nil, "", false, err
 	}
 	if found == nil {
-		err = c.keepModel(ctx, l.fingerprint, rows.learntBy(f, s))
+		err = k.keep(ctx, l.fingerprint, rows.learntBy(f, s))
 	} else {
 		f.Warnings = found.warn(f.Warnings)
 	}

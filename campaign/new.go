@@ -53,7 +53,7 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		columns, created.Space, blobs = sample, blob.Key, []Blob{blob}
 	}
 	created.Columns = describe(columns, start.IDColumn, start.Targets)
-	if err := (&State{Created: *created}).checkInputs(start.Settings.Columns); err != nil {
+	if err := created.checkInputs(start.Settings.Columns); err != nil {
 		return nil, refused{err}
 	}
 	said := []any{created.IDColumn, created.Targets, created.Settings}

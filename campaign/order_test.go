@@ -11,7 +11,7 @@ func TestNoFileUsesALaterOne(t *testing.T) {
 	t.Parallel()
 	fileorder.Check(t, "doc.go", "settings.go",
 		"store.go event.go earlier.go chosen.go censored.go units.go rows.go rowmap.go replicates.go waiting.go "+
-			"standing_model.go state.go campaign.go sampled.go",
+			"standing_model.go state.go checks.go fold.go campaign.go sampled.go",
 		"settings_changes.go", "ask_request.go", "entry.go", "new.go", "add.go", "changes.go", "view.go", "rowtable.go",
 		"measurements.go candidates.go fresh.go", "model.go", "archive.go", "ask.go", "entries.go", "tell.go own.go",
 		"fail.go",

@@ -172,24 +172,6 @@ func (c *Campaign) Run(ctx context.Context, r Run) (*RunResult, error) {
 	return &l.result, errors.Join(err, unlock())
 }
 
-// questions returns rows of an ask for an oracle.
-func (c *Campaign) questions(ctx context.Context, s *State, a *Asked, rows []AskedRow) ([]*Question, error) {
-	refs := make([]RowRef, len(rows))
-	for i, r := range rows {
-		refs[i] = r.RowRef
-	}
-	t, err := c.Inputs(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*Question, len(rows))
-	for i, r := range rows {
-		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Replicate: r.Number(), Attempt: 1,
-			Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
-	}
-	return list, nil
-}
-
 // rowJSON returns a row of a table, whose first column has the ids, as an object.
 func rowJSON(id string, t *dataset.Table, row int) []byte {
 	var text bytes.Buffer
@@ -222,35 +204,19 @@ func rowJSON(id string, t *dataset.Table, row int) []byte {
 	return text.Bytes()
 }
 
-// answer tells the label that an oracle found, unless a run in the name of the person has told one
-// since the ask, or the row has left the campaign. It reports whether it did.
-func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64,
-	accept bool) (told bool, doubts []Waiting, err error) {
-	entry := Entry{ID: q.ID, Values: values}
-	if q.Replicate > 1 { // without it, the label answers the first one that is out with the person
-		entry.Replicate = q.Replicate
-	}
-	event, _, err := c.change(ctx, By{Person: person}.call(kindTold), func(s *State) (decision, error) {
-		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || s.answered(q, person) {
-			return decision{}, nil
+// times counts the measurements of a row that an ask handed out.
+func (a *Asked) times(row int64) (n int) {
+	for _, r := range a.Rows {
+		if r.Row == row {
+			n++
 		}
-		labels := []Label{entry.label(q.Row)}
-		if !accept {
-			if err := c.look(ctx, s, labels, false); err != nil {
-				return decision{}, err
-			}
-		}
-		return decision{events: []Event{{Told: &Told{Labels: labels}}}}, nil
-	})
-	if event == nil || err != nil {
-		return false, nil, err
 	}
-	return true, event.waiting(q.Targets), nil
+	return n
 }
 
 // answered reports whether the person has told a measurement since the ask that handed it out. If the ask handed out
 // the row once, any label of it counts.
-func (s *State) answered(q *Question, person string) bool {
+func (q *Question) answered(s *State, person string) bool {
 	for _, a := range s.Asks {
 		if a.Ask != q.Ask {
 			continue
@@ -265,39 +231,10 @@ func (s *State) answered(q *Question, person string) bool {
 	return false
 }
 
-// times counts the measurements of a row that an ask handed out.
-func (a *Asked) times(row int64) (n int) {
-	for _, r := range a.Rows {
-		if r.Row == row {
-			n++
-		}
-	}
-	return n
-}
-
-// giveUp records that a row, or the measurement of it, has failed for good, unless its status has changed otherwise.
-func (c *Campaign) giveUp(ctx context.Context, person string, q *Question, reason string) (failed bool, err error) {
-	event, _, err := c.change(ctx, By{Person: person}.call(kindFailed), func(s *State) (decision, error) {
-		if !s.Exists(q.Row) {
-			return decision{}, nil
-		}
-		failed := &Failed{Rows: []RowRef{q.RowRef}, Reason: reason}
-		if status := s.Status(q.Row); len(s.Out(q.Row)) > 1 || status == StatusLabelled || status == StatusWaiting {
-			if failed.Replicates = []int{q.Replicate}; !s.isOut(q) {
-				return decision{}, nil
-			}
-		} else if status != StatusAsked && status != StatusOpen {
-			return decision{}, nil
-		}
-		return decision{events: []Event{{Failed: failed}}}, nil
-	})
-	return event != nil && err == nil, err
-}
-
 // outOf returns the measurements that are still out by an ask.
-func (s *State) outOf(a *Asked) (rows []AskedRow) {
+func outOf(s *State, a *Asked) (rows []AskedRow) {
 	for _, r := range a.Rows {
-		if s.isOut(&Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}) {
+		if (&Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}).isOut(s) {
 			rows = append(rows, r)
 		}
 	}
@@ -305,7 +242,7 @@ func (s *State) outOf(a *Asked) (rows []AskedRow) {
 }
 
 // isOut reports whether a measurement is out by an ask.
-func (s *State) isOut(q *Question) bool {
+func (q *Question) isOut(s *State) bool {
 	return slices.ContainsFunc(s.Out(q.Row), func(h Handed) bool {
 		return h.Ask == q.Ask &&
 			h.Pick.Number() == q.Replicate

@@ -238,7 +238,7 @@ func (l *loop) resume(ctx context.Context) error {
 		if a.Person != l.Person {
 			continue
 		}
-		list, err := l.c.questions(ctx, s, a.Asked, s.outOf(a.Asked))
+		list, err := l.questions(ctx, s, a.Asked, outOf(s, a.Asked))
 		if err != nil {
 			return err
 		}
@@ -254,6 +254,24 @@ func (l *loop) resume(ctx context.Context) error {
 	}
 	l.labelled = s.Counts().measured()
 	return l.judge(s)
+}
+
+// questions returns rows of an ask for an oracle.
+func (l *loop) questions(ctx context.Context, s *State, a *Asked, rows []AskedRow) ([]*Question, error) {
+	refs := make([]RowRef, len(rows))
+	for i, r := range rows {
+		refs[i] = r.RowRef
+	}
+	t, err := l.c.Inputs(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Question, len(rows))
+	for i, r := range rows {
+		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Replicate: r.Number(), Attempt: 1,
+			Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
+	}
+	return list, nil
 }
 
 // end makes the run end once the rows that are being labelled are done.
@@ -323,7 +341,7 @@ func (l *loop) fill(ctx context.Context) error {
 		}
 		q := l.waiting[next]
 		l.waiting = slices.Delete(l.waiting, next, next+1)
-		if s.isOut(q) && l.running[q.turn()] == nil {
+		if q.isOut(s) && l.running[q.turn()] == nil {
 			l.start(ctx, q, s.Settings.Ranges)
 		}
 	}
@@ -412,7 +430,7 @@ func (l *loop) settle(ctx context.Context, o outcome) error {
 }
 
 func (l *loop) tell(ctx context.Context, o outcome) error {
-	told, doubts, err := l.c.answer(ctx, l.Person, o.q, o.values, l.Accept)
+	told, doubts, err := l.answer(ctx, o.q, o.values)
 	if err != nil {
 		return err
 	}
@@ -436,6 +454,31 @@ func (l *loop) tell(ctx context.Context, o outcome) error {
 	return l.judge(s)
 }
 
+// answer tells the label that an oracle found, unless a run in the name of the person has told one
+// since the ask, or the row has left the campaign. It reports whether it did.
+func (l *loop) answer(ctx context.Context, q *Question, values []float64) (told bool, doubts []Waiting, err error) {
+	entry := Entry{ID: q.ID, Values: values}
+	if q.Replicate > 1 { // without it, the label answers the first one that is out with the person
+		entry.Replicate = q.Replicate
+	}
+	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(kindTold), func(s *State) (decision, error) {
+		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || q.answered(s, l.Person) {
+			return decision{}, nil
+		}
+		labels := []Label{entry.label(q.Row)}
+		if !l.Accept {
+			if err := l.c.look(ctx, s, labels, false); err != nil {
+				return decision{}, err
+			}
+		}
+		return decision{events: []Event{{Told: &Told{Labels: labels}}}}, nil
+	})
+	if event == nil || err != nil {
+		return false, nil, err
+	}
+	return true, event.waiting(q.Targets), nil
+}
+
 // fail queues a row for another attempt, or records that it has failed for good.
 func (l *loop) fail(ctx context.Context, o outcome) error {
 	reason := o.err.Error()
@@ -451,7 +494,7 @@ func (l *loop) fail(ctx context.Context, o outcome) error {
 		l.waiting = append(l.waiting, o.q)
 		return nil
 	}
-	failed, err := l.c.giveUp(ctx, l.Person, o.q, reason)
+	failed, err := l.giveUp(ctx, o.q, reason)
 	if err != nil {
 		return err
 	}
@@ -467,6 +510,25 @@ func (l *loop) fail(ctx context.Context, o outcome) error {
 			words.Count(l.misses, "row", "rows"), reason)
 	}
 	return nil
+}
+
+// giveUp records that a row, or the measurement of it, has failed for good, unless its status has changed otherwise.
+func (l *loop) giveUp(ctx context.Context, q *Question, reason string) (failed bool, err error) {
+	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(kindFailed), func(s *State) (decision, error) {
+		if !s.Exists(q.Row) {
+			return decision{}, nil
+		}
+		failed := &Failed{Rows: []RowRef{q.RowRef}, Reason: reason}
+		if status := s.Status(q.Row); len(s.Out(q.Row)) > 1 || status == StatusLabelled || status == StatusWaiting {
+			if failed.Replicates = []int{q.Replicate}; !q.isOut(s) {
+				return decision{}, nil
+			}
+		} else if status != StatusAsked && status != StatusOpen {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Failed: failed}}}, nil
+	})
+	return event != nil && err == nil, err
 }
 
 // askAhead asks for the next batch in the background.
@@ -560,7 +622,7 @@ func (l *loop) take(ctx context.Context, a askOutcome) error {
 	if err != nil {
 		return err
 	}
-	list, err := l.c.questions(ctx, s, a.batch.Asked, a.batch.Rows)
+	list, err := l.questions(ctx, s, a.batch.Asked, a.batch.Rows)
 	if err != nil {
 		return err
 	}
@@ -582,7 +644,7 @@ func (l *loop) putBack(ctx context.Context) error {
 			if a.Person != l.Person {
 				continue
 			}
-			for _, r := range s.outOf(a.Asked) {
+			for _, r := range outOf(s, a.Asked) {
 				if !l.note(&Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}).Later {
 					rows, numbers = append(rows, r.RowRef), append(numbers, r.Number())
 				}
@@ -635,7 +697,7 @@ func (l *loop) addNote(ctx context.Context, fresh note) error {
 func (l *loop) writeNotes(ctx context.Context, s *State) error {
 	kept := []note{}
 	for _, n := range l.notes.Rows {
-		if s.isOut(n.question()) {
+		if n.question().isOut(s) {
 			kept = append(kept, n)
 		}
 	}

@@ -63,20 +63,24 @@ func (s *State) Standing(stop string, costPerLabel float64) (*Standing, error) {
 			return nil, err
 		}
 	}
-	found, err := s.standing(rule, costPerLabel)
+	e := evidence{s}
+	found, err := e.standing(rule, costPerLabel)
 	if waiting := s.Waiting(); err == nil && len(waiting) > 0 {
-		found.Advice, err = s.despite(waiting, found.Advice, rule)
+		found.Advice, err = e.despite(waiting, found.Advice, rule)
 	}
 	return found, err
 }
+
+// evidence is what a state says about errors.
+type evidence struct{ *State }
 
 // mostDeciding is how many of the labels that wait are tried one by one.
 const mostDeciding = 20
 
 // despite returns advice that was found without the labels that wait for a second look if it is the same with them.
 // Otherwise it is too early to tell, because of a label that would change it alone or of all together.
-func (s *State) despite(waiting []Waiting, without estimate.Advice, rule estimate.StopRule) (estimate.Advice, error) {
-	with, err := s.withWaiting(waiting...).standing(rule, 0)
+func (s evidence) despite(waiting []Waiting, without estimate.Advice, rule estimate.StopRule) (estimate.Advice, error) {
+	with, err := evidence{s.withWaiting(waiting...)}.standing(rule, 0)
 	if err != nil || with.Advice.Verdict == without.Verdict {
 		return without, err
 	}
@@ -84,7 +88,7 @@ func (s *State) despite(waiting []Waiting, without estimate.Advice, rule estimat
 		Because: words.Textf("%v for a second look: without them the advice would be %q, with them %q; together they decide",
 			words.Counted(len(waiting), "label waits", "labels wait"), without.Verdict, with.Advice.Verdict)}
 	for _, w := range waiting[:min(len(waiting), mostDeciding)] {
-		one, err := s.withWaiting(w).standing(rule, 0)
+		one, err := evidence{s.withWaiting(w)}.standing(rule, 0)
 		if err != nil {
 			return advice, err
 		}
@@ -99,7 +103,7 @@ func (s *State) despite(waiting []Waiting, without estimate.Advice, rule estimat
 }
 
 // standing is Standing without a look at the labels that wait.
-func (s *State) standing(rule estimate.StopRule, costPerLabel float64) (*Standing, error) {
+func (s evidence) standing(rule estimate.StopRule, costPerLabel float64) (*Standing, error) {
 	all := &Standing{Counts: s.Counts(), Rule: rule, Doubtful: append([]Waiting{}, s.Waiting()...)}
 	if s.Settings.Learner.Blends() {
 		all.Learner = s.Settings.Learner
@@ -152,7 +156,7 @@ func (t *TargetStanding) estimate(audited []estimate.Audited, rule estimate.Stop
 }
 
 // labelsOf counts the rows with a label of a target.
-func (s *State) labelsOf(target int) (n int) {
+func (s evidence) labelsOf(target int) (n int) {
 	for _, ref := range s.With(StatusLabelled) {
 		if !math.IsNaN(s.Label(ref.Row)[target]) {
 			n++
@@ -162,7 +166,7 @@ func (s *State) labelsOf(target int) (n int) {
 }
 
 // randomRows returns the rows with a label of a target that were drawn at random.
-func (s *State) randomRows(target int) (list []estimate.Random) {
+func (s evidence) randomRows(target int) (list []estimate.Random) {
 	for _, ref := range s.With(StatusLabelled) {
 		if label := s.Label(ref.Row)[target]; s.isRandom(ref.Row) && !math.IsNaN(label) {
 			list = append(list, estimate.Random{Row: ref.Row, Label: label})
@@ -193,7 +197,7 @@ func (a *Asked) learntFrom() int {
 
 // heldOut returns the predictions of models for random rows that they had held out, and
 // their labels.
-func (s *State) heldOut(target int) (list []estimate.Audited) {
+func (s evidence) heldOut(target int) (list []estimate.Audited) {
 	seen := map[string]bool{} // models
 	for _, a := range s.Asks {
 		if seen[a.Model] {
@@ -298,16 +302,16 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	if err != nil {
 		return err
 	}
-	a.Trainer = c.trainer(ctx, a)
+	a.Trainer = c.shelf().trainer(ctx, a)
 	models := 0
-	outcomes, found := s.Outcomes(), map[string]*estimate.Gain{}
+	e, outcomes, found := evidence{s}, s.Outcomes(), map[string]*estimate.Gain{}
 	for i, name := range s.Created.Targets {
-		curve, err := estimate.FitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
+		curve, err := estimate.FitCurve(slices.Concat(auditedOf(outcomes, i), e.heldOut(i)), e.labelsOf(i))
 		if err != nil {
 			return err
 		}
 		train := rows.trainOn(s, i, a)
-		if found[name], err = estimate.MeasureGain(ctx, s.randomRows(i), curve,
+		if found[name], err = estimate.MeasureGain(ctx, e.randomRows(i), curve,
 			func(ctx context.Context, learn, test []int64) ([]float64, error) {
 				list, err := train(ctx, learn, test)
 				if models++; a.Compared != nil {

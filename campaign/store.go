@@ -78,3 +78,9 @@ func (e *StoreError) Error() string {
 }
 
 func (e *StoreError) Unwrap() error { return e.Cause }
+
+// shelf is where a campaign keeps its model, and the state of interrupted trainings.
+type shelf struct {
+	store Store
+	name  string
+}

@@ -76,16 +76,17 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	if err := c.compareGiven(ctx, &t); err != nil {
 		return result, err
 	}
-	event, repeated, err := c.change(ctx, t.call(by, kindTold), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, t.call(by, kindTold), func(state *State) (decision, error) {
+		s := telling{state}
 		entries, units, err := s.inUnits(t)
 		if err != nil {
 			return decision{}, err
 		}
-		right, faults, err := c.examine(ctx, s, entries)
+		right, faults, err := s.examine(ctx, c, entries)
 		if err != nil {
 			return decision{}, err
 		}
-		own, err := c.ownRows(ctx, s, right, by.Person)
+		own, err := c.ownRows(ctx, state, right, by.Person)
 		if !t.Again {
 			var wrong []Fault
 			s.recognise(right)
@@ -106,7 +107,7 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 			return decision{}, nil
 		}
 		if !t.Accept {
-			if err := c.look(ctx, s, labels, false); err != nil {
+			if err := c.look(ctx, state, labels, false); err != nil {
 				return decision{}, err
 			}
 		}
@@ -143,12 +144,13 @@ func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error)
 	if err := c.compareGiven(ctx, &t); err != nil {
 		return result, err
 	}
-	event, repeated, err := c.change(ctx, t.call(by, kindCorrected), func(s *State) (decision, error) {
+	event, repeated, err := c.change(ctx, t.call(by, kindCorrected), func(state *State) (decision, error) {
+		s := telling{state}
 		entries, _, err := s.inUnits(t)
 		if err != nil {
 			return decision{}, err
 		}
-		right, faults, err := c.examine(ctx, s, entries)
+		right, faults, err := s.examine(ctx, c, entries)
 		if err != nil {
 			return decision{}, err
 		}
@@ -161,7 +163,7 @@ func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error)
 			return decision{}, nil
 		}
 		if !t.Accept {
-			if err := c.look(ctx, s, labels, true); err != nil {
+			if err := c.look(ctx, state, labels, true); err != nil {
 				return decision{}, err
 			}
 		}
@@ -170,9 +172,12 @@ func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error)
 	return result, result.finish(c, event, repeated, err)
 }
 
+// telling compares entries and labels with what their rows have already.
+type telling struct{ *State }
+
 // corrections returns the labels that change their rows, those that the rows have already, and what cannot be
 // corrected.
-func (s *State) corrections(right []located) (labels, known []Label, faults []Fault) {
+func (s telling) corrections(right []located) (labels, known []Label, faults []Fault) {
 	seen := map[int64][]int{} // the numbers of the measurements of a row; 0 for all
 	for _, r := range right {
 		fault, before := "", seen[r.row]
@@ -214,13 +219,13 @@ type located struct {
 }
 
 // examine finds the rows of entries, and what is wrong with them.
-func (c *Campaign) examine(ctx context.Context, s *State,
+func (s telling) examine(ctx context.Context, c *Campaign,
 	entries []Entry) (right []located, faults []Fault, err error) {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.ID
 	}
-	rows, err := c.find(ctx, s, ids)
+	rows, err := c.find(ctx, s.State, ids)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,7 +260,7 @@ func labelsOf(right []located) (list []Label) {
 }
 
 // recognise gives entries the digits that the campaign has of values which a spreadsheet has rounded.
-func (s *State) recognise(list []located) {
+func (s telling) recognise(list []located) {
 	for i, r := range list {
 		list[i].Values = slices.Clone(r.Values)
 		for target, v := range r.Values {
@@ -279,7 +284,7 @@ func likeKnown(v float64, measured []Measurement, target int) float64 {
 }
 
 // contradictions separates entries that have another value of a measurement which the same person has told.
-func (s *State) contradictions(list []located, person string) (right []located, faults []Fault) {
+func (s telling) contradictions(list []located, person string) (right []located, faults []Fault) {
 	for _, r := range list {
 		if before, found := s.contradicted(r, person); found {
 			faults = append(faults,
@@ -294,7 +299,7 @@ func (s *State) contradictions(list []located, person string) (right []located, 
 
 // contradicted returns the value of the measurement that an entry names, if it differs and no other one of the row is
 // the same.
-func (s *State) contradicted(r located, person string) (before float64, found bool) {
+func (s telling) contradicted(r located, person string) (before float64, found bool) {
 	measured := s.Measurements(r.row)
 	for target, v := range r.Values {
 		side := r.Censored.Of(target)
@@ -314,7 +319,7 @@ func (s *State) contradicted(r located, person string) (before float64, found bo
 
 // once leaves out labels that are identical to one before them, except as many as there are measurements of their row
 // out that a label without a number may answer. Repeated counts the values of those that it leaves out.
-func (s *State) once(labels []Label) (list []Label, repeated int) {
+func (s telling) once(labels []Label) (list []Label, repeated int) {
 	seen := map[string]int{}
 	for _, l := range labels {
 		most := 1
@@ -339,7 +344,7 @@ func (s *State) once(labels []Label) (list []Label, repeated int) {
 }
 
 // unknown returns what is new in the labels, and how many values are not.
-func (s *State) unknown(labels []Label) (fresh []Label, known int) {
+func (s telling) unknown(labels []Label) (fresh []Label, known int) {
 	left := s.toldOf(labels)
 	match := make([][]bool, len(labels)) // of each label and target
 	for i, l := range labels {           // first with the measurements that they name
@@ -387,7 +392,7 @@ type toldValues struct {
 }
 
 // toldOf returns the values of the rows of labels.
-func (s *State) toldOf(labels []Label) toldValues {
+func (s telling) toldOf(labels []Label) toldValues {
 	t := toldValues{map[toldValue][]int{}, map[toldValue][]int{}}
 	seen := map[int64]bool{}
 	for _, l := range labels {
@@ -421,8 +426,25 @@ func (t toldValues) answered(v toldValue, number int) bool {
 	return slices.Contains(t.numbers[toldValue{row: v.row, target: v.target}], number)
 }
 
+// stillWaiting returns the numbers among labels that their rows have already, and that wait.
+func (s telling) stillWaiting(labels []Label) (list []Waiting) {
+	seen := map[int64]bool{}
+	for _, l := range labels {
+		if seen[l.Row] {
+			continue
+		}
+		seen[l.Row] = true
+		for _, w := range s.waitingOf(l.Row) {
+			if w.amongst(labels, s.Created.Targets) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
 // isSole reports whether the values of a label are the only ones that the row, or the measurement that it names, has.
-func (s *State) isSole(l Label) bool {
+func (s telling) isSole(l Label) bool {
 	for target, v := range l.Values {
 		if math.IsNaN(float64(v)) {
 			continue
@@ -491,7 +513,7 @@ func (c *Campaign) compareGiven(ctx context.Context, t *Tell) error {
 }
 
 // inUnits returns the entries with their values in the units of the campaign, and the units of targets that had none.
-func (s *State) inUnits(t Tell) (entries []Entry, units map[string]string, err error) {
+func (s telling) inUnits(t Tell) (entries []Entry, units map[string]string, err error) {
 	entries = t.Entries
 	for _, target := range slices.Sorted(maps.Keys(t.Units)) {
 		h, unit := s.History(target), t.Units[target]

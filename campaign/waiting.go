@@ -3,7 +3,6 @@ package campaign
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -143,39 +142,10 @@ func (s *State) Unlikely() (list []Waiting) {
 	return list
 }
 
-// stillWaiting returns the numbers among labels that their rows have already, and that wait.
-func (s *State) stillWaiting(labels []Label) (list []Waiting) {
-	seen := map[int64]bool{}
-	for _, l := range labels {
-		if seen[l.Row] {
-			continue
-		}
-		seen[l.Row] = true
-		for _, w := range s.waitingOf(l.Row) {
-			if w.amongst(labels, s.Created.Targets) {
-				list = append(list, w)
-			}
-		}
-	}
-	return list
-}
-
 // amongst reports whether one of the labels is the number.
 func (w *Waiting) amongst(labels []Label, targets []string) bool {
 	target := slices.Index(targets, w.Target)
 	return slices.ContainsFunc(labels, func(l Label) bool { return l.Row == w.Row && l.Values[target] == w.Value })
-}
-
-// confirm makes all that waits of rows count.
-func (s *State) confirm(l *RowList) error {
-	s.learnt = len(s.spans)
-	for _, ref := range l.Rows {
-		if !s.waits(ref.Row) {
-			return fmt.Errorf("row %q has no label that waits for a second look", ref.ID)
-		}
-		s.update(ref, (*rowState).confirm)
-	}
-	return nil
 }
 
 // confirm makes all that waits of a row count. States share measurements, so they are copied.
@@ -189,31 +159,37 @@ func (r *rowState) confirm() {
 // withWaiting returns the state in which labels that wait count, as if they had been confirmed.
 func (s *State) withWaiting(waiting ...Waiting) *State {
 	all := *s
-	all.by = &edit{}
+	f := fold{&all, &edit{}}
 	for _, w := range waiting {
-		all.update(w.RowRef, (*rowState).confirm)
+		f.update(w.RowRef, (*rowState).confirm)
 	}
-	all.by = nil
 	return &all
 }
 
 // measured counts the rows with a label, also those whose labels wait.
 func (c Counts) measured() int64 { return c.Labelled + c.Waiting }
 
+// secondLook compares labels with what is expected of their rows.
+type secondLook struct {
+	c        *Campaign
+	s        *State
+	replaced map[int64]bool // rows whose labels corrections replace
+}
+
 // look gives labels a second look as they arrive, and puts its doubts into them. Corrections are not compared with the
 // labels that they replace, nor with predictions that follow from these.
 func (c *Campaign) look(ctx context.Context, s *State, labels []Label, correct bool) error {
-	replaced := map[int64]bool{}
+	of := secondLook{c, s, map[int64]bool{}}
 	if correct {
 		for _, l := range labels {
-			replaced[l.Row] = true
+			of.replaced[l.Row] = true
 		}
 	}
-	expected, err := c.expectations(ctx, s, labels, replaced)
+	expected, err := of.expectations(ctx, labels)
 	if err != nil {
 		return err
 	}
-	for target, known := range c.labelsSoFar(s, labels, replaced) {
+	for target, known := range of.labelsSoFar(labels) {
 		arrived := make([]plausible.Arrived, len(labels))
 		for i, l := range labels {
 			arrived[i] = plausible.Arrived{Row: l.ID, Value: float64(l.Values[target]), Expected: expected[i].of(target)}
@@ -238,11 +214,10 @@ func (l *Label) doubt(target int, d *plausible.Doubt) {
 
 // expectations returns, for each label, the last ask of its row; nil where there was none, or where its predictions are
 // those of labels that have changed since.
-func (c *Campaign) expectations(ctx context.Context, s *State, labels []Label,
-	replaced map[int64]bool) ([]*askedAs, error) {
+func (k secondLook) expectations(ctx context.Context, labels []Label) ([]*askedAs, error) {
 	list, outdated := make([]*askedAs, len(labels)), map[int64]bool{}
 	for i, l := range labels {
-		r := s.touched.get(l.Row)
+		r := k.s.touched.get(l.Row)
 		if r == nil || r.asked == nil || len(r.asked.row.Predictions) == 0 {
 			continue
 		}
@@ -250,7 +225,7 @@ func (c *Campaign) expectations(ctx context.Context, s *State, labels []Label,
 		old, seen := outdated[ask]
 		if !seen {
 			var err error
-			if old, err = c.outdated(ctx, s, ask, replaced); err != nil {
+			if old, err = k.outdated(ctx, ask); err != nil {
 				return nil, err
 			}
 			outdated[ask] = old
@@ -287,10 +262,11 @@ type verdict struct {
 // outdated reports whether more than a few of the labels that there were at an ask have been replaced or withdrawn
 // since, or are about to be. Further measurements of a row do not count, so that the handle keeps the answer until
 // labels change again.
-func (c *Campaign) outdated(ctx context.Context, s *State, ask int64, replaced map[int64]bool) (bool, error) {
+func (k secondLook) outdated(ctx context.Context, ask int64) (bool, error) {
+	c, s := k.c, k.s
 	seq := s.Asks[slices.IndexFunc(s.Asks, func(a AskEvent) bool { return a.Ask == ask })].Seq
-	if len(replaced) > 0 {
-		return c.manyChanged(ctx, s, seq, replaced)
+	if len(k.replaced) > 0 {
+		return k.manyChanged(ctx, seq)
 	}
 	c.knownMu.Lock()
 	defer c.knownMu.Unlock()
@@ -298,9 +274,9 @@ func (c *Campaign) outdated(ctx context.Context, s *State, ask int64, replaced m
 	if !found || last.after > s.Seq { // by somebody who has read more of the log
 		last = verdict{seq, false}
 	}
-	if c.replacedSince(last.after, s.Seq) {
+	if k.replacedSince(last.after) {
 		var err error
-		if last.old, err = c.manyChanged(ctx, s, seq, nil); err != nil {
+		if last.old, err = k.manyChanged(ctx, seq); err != nil {
 			return false, err
 		}
 	}
@@ -313,32 +289,32 @@ func (c *Campaign) outdated(ctx context.Context, s *State, ask int64, replaced m
 
 // manyChanged compares the labels that there were after an event with those of a state without those that are about to
 // be replaced.
-func (c *Campaign) manyChanged(ctx context.Context, s *State, seq int64, replaced map[int64]bool) (bool, error) {
-	then, err := c.stateAt(ctx, seq)
+func (k secondLook) manyChanged(ctx context.Context, seq int64) (bool, error) {
+	then, err := k.c.stateAt(ctx, seq)
 	if err != nil {
 		return false, err
 	}
 	labelled, changed := then.With(StatusLabelled), 0
 	for _, ref := range labelled {
-		if replaced[ref.Row] || !s.holds(ref.Row, then.Measurements(ref.Row)) {
+		if k.replaced[ref.Row] || !holds(k.s, ref.Row, then.Measurements(ref.Row)) {
 			changed++
 		}
 	}
 	return fewChanged*changed > len(labelled), nil
 }
 
-// replacedSince reports whether any event after one of the log, up to another, may have replaced or withdrawn labels.
-func (c *Campaign) replacedSince(after, last int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.log[after:last], func(e Event) bool {
+// replacedSince reports whether any event after one of the log, up to the state, may have replaced or withdrawn labels.
+func (k secondLook) replacedSince(after int64) bool {
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	return slices.ContainsFunc(k.c.log[after:k.s.Seq], func(e Event) bool {
 		return e.Corrected != nil ||
 			e.Retired != nil || e.Undone != nil
 	})
 }
 
 // holds reports whether all measurements of a row that counted at an earlier time still do.
-func (s *State) holds(row int64, before []Measurement) bool {
+func holds(s *State, row int64, before []Measurement) bool {
 	if !s.Exists(row) || s.Status(row) != StatusLabelled {
 		return false
 	}
@@ -352,7 +328,8 @@ func (s *State) holds(row int64, before []Measurement) bool {
 // labelsSoFar summarises the labels of each target that new ones are compared with: all but those that corrections
 // replace. Where these are too few, or fewer than those, the new ones count as well: one that is wrong is still far
 // from the others.
-func (c *Campaign) labelsSoFar(s *State, fresh []Label, replaced map[int64]bool) []*plausible.Labels {
+func (k secondLook) labelsSoFar(fresh []Label) []*plausible.Labels {
+	c, s := k.c, k.s
 	c.knownMu.Lock()
 	defer c.knownMu.Unlock()
 	if c.known == nil || c.known.of.Settings.Latest != s.Settings.Latest {
@@ -361,7 +338,7 @@ func (c *Campaign) labelsSoFar(s *State, fresh []Label, replaced map[int64]bool)
 	c.known.become(s)
 	list := make([]*plausible.Labels, len(s.Created.Targets))
 	for target := range list {
-		list[target] = c.known.without(s.replacedBy(fresh, target, replaced), target, fresh)
+		list[target] = c.known.without(k.replacedBy(fresh, target), target, fresh)
 	}
 	return list
 }
@@ -384,13 +361,13 @@ func (k *sortedLabels) without(gone []float64, target int, fresh []Label) *plaus
 }
 
 // replacedBy returns the labels of a target that corrections of rows replace.
-func (s *State) replacedBy(corrections []Label, target int, rows map[int64]bool) (list []float64) {
+func (k secondLook) replacedBy(corrections []Label, target int) (list []float64) {
 	seen := map[int64]bool{}
 	for _, l := range corrections {
-		if !rows[l.Row] || seen[l.Row] || math.IsNaN(float64(l.Values[target])) {
+		if !k.replaced[l.Row] || seen[l.Row] || math.IsNaN(float64(l.Values[target])) {
 			continue
 		}
-		if v := s.labelOf(l.Row, target); !math.IsNaN(v) {
+		if v := k.s.labelOf(l.Row, target); !math.IsNaN(v) {
 			list, seen[l.Row] = append(list, v), true
 		}
 	}

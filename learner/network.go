@@ -131,8 +131,8 @@ func (m *Model) KeepsNetworks() bool {
 	return false
 }
 
-// hopeless reports whether a candidate that has held out the first fold would have next to no weight
-// for any target, beside those before it.
+// hopeless reports whether a candidate that has held out the first fold would have next to no weight for any target
+// in a blend with those before it.
 func (t *Task) hopeless(list []*CrossFitted) bool {
 	if len(t.crossed) == 0 {
 		return false

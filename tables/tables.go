@@ -264,7 +264,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	return r, nil
 }
 
-// remarks adds what the readers of the tables have to say.
+// remarks adds the warnings and notes from reading the tables.
 func (t Tables) remarks(parts []part, r *Rows) {
 	for _, s := range sources(parts) {
 		name := ""

@@ -75,7 +75,7 @@ func (p *progress) report(rows *tables.Rows) {
 	}
 }
 
-// reportOrigin prints what the reader of a table made of it.
+// reportOrigin prints the warnings and notes from reading a table.
 func (p *progress) reportOrigin(path string, t *dataset.Table) {
 	for _, w := range t.Origin().Warnings {
 		p.warn(nameOf(path) + ": " + w)
