@@ -143,6 +143,9 @@ func (f Format) Check(ctx context.Context, path string) error {
 	return err
 }
 
+// magic is how databases begin.
+var magic = []byte("SQLite format 3\x00")
+
 // inspect returns the version of a file, 0 if it has yet to be created, and rejects one
 // that cannot be used, without writing to it. With whole, it reads every page.
 func (f Format) inspect(ctx context.Context, path string, whole bool) (version int, err error) {
@@ -161,7 +164,7 @@ func (f Format) inspect(ctx context.Context, path string, whole bool) (version i
 		return 0, nil
 	case err != nil && err != io.ErrUnexpectedEOF:
 		return 0, err
-	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
+	case n < len(header) || !bytes.HasPrefix(header, magic):
 		return 0, &Error{File: f.What + " " + path, Reason: "it is not a " + f.What, Cause: ErrOther}
 	}
 	s, err := f.connectToRead(ctx, path)

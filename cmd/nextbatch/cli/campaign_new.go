@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/fitted"
+	"github.com/nextbatch/nextbatch/internal/source/databases"
 	"github.com/nextbatch/nextbatch/internal/space"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -104,7 +105,7 @@ func (n *campaignRows) check(address, path string) (campaign.Settings, error) {
 		return settings, usagef("column %q is named by --id and --target; one column cannot be both", n.columns.id)
 	}
 	if n.name == "" {
-		n.name = tableName(nameOf(path))
+		n.name = cmp.Or(databases.Table(path), tableName(nameOf(path)))
 	}
 	return settings, errors.Join(n.columns.check(), checkDistinct(append(n.columns.earlierFiles(),
 		flagged{"TABLE", path}), []flagged{{"STORE", address}}))

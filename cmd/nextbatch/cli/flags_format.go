@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/source/cells"
+	"github.com/nextbatch/nextbatch/internal/source/databases"
 	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/source/sheets"
 )
@@ -139,6 +140,12 @@ func character(flag, value string) (byte, error) {
 
 // readTable reads a file, or standard input.
 func (f *formatFlags) readTable(ctx context.Context, path string, opts source.Options) (*dataset.Table, error) {
+	if databases.Is(path) {
+		if err := databases.Check(path); err != nil {
+			return nil, usageError{err}
+		}
+		return databases.Read(ctx, path, opts)
+	}
 	if path != standardInput {
 		path, opts.Array = splitArray(path)
 		opts.Array = cmp.Or(opts.Array, f.sheet)
@@ -160,6 +167,9 @@ func (f *formatFlags) readTable(ctx context.Context, path string, opts source.Op
 func nameOf(path string) string {
 	if path == standardInput {
 		return "standard input"
+	}
+	if databases.Is(path) {
+		return databases.Name(path)
 	}
 	return path
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/needs"
 	"github.com/nextbatch/nextbatch/internal/options"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/source/databases"
 	"github.com/nextbatch/nextbatch/internal/source/formats"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/learner"
@@ -306,6 +307,8 @@ func (s *selecting) check() error {
 		return usagef("--dry-run picks nothing: leave out --checkpoint")
 	case s.checkpoint != "" && slices.Contains([]string{s.table, s.train, s.pool, s.targets}, standardInput):
 		return usagef("--checkpoint needs input that can be read again, but standard input cannot: save it to a file first")
+	case s.checkpoint != "" && slices.ContainsFunc([]string{s.table, s.train, s.pool, s.targets}, databases.Is):
+		return usagef("--checkpoint needs input that does not change, as a database may: save its rows to a file first")
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
