@@ -169,7 +169,7 @@ func (o *Options) given(rows *tables.Rows) (list []learner.Learner) {
 // Sample returns rows of tables as a network is fitted to them.
 func Sample(r *tables.Rows) network.Sample {
 	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool, Random: r.Random,
-		Ranges: r.Ranges, Sides: r.Sides}
+		Ranges: r.Ranges, Sides: r.Sides, Noise: r.Noise}
 }
 
 // Choice says what was chosen for a blend, and why; it is empty for a network alone.

@@ -88,10 +88,10 @@ func blendOf(t *Task, target int, candidates []Candidate, crossed []*CrossFitted
 	if len(in) == 0 {
 		return nil, fmt.Errorf("no learner could learn from %s labels: %s", words.Whole(len(known)), reasons(b.candidates))
 	}
-	weights := t.weigh(in, crossed, known, labels, sides)
+	weights := t.weigh(in, crossed, target, known, labels, sides)
 	if some := slices.DeleteFunc(slices.Clone(in), func(k int) bool { return weights[k] == 0 }); t.fewest(crossed,
 		some) > t.fewest(crossed, in) {
-		weights = t.weigh(some, crossed, known, labels, sides) // on more rows
+		weights = t.weigh(some, crossed, target, known, labels, sides) // on more rows
 	}
 	b.compose(t, crossed, weights, known, labels, sides)
 	return b, nil
@@ -107,7 +107,7 @@ func (t *Task) fewest(crossed []*CrossFitted, some []int) int {
 }
 
 // weigh returns the weight of each candidate, found on the rows that all of some predict.
-func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []float64,
+func (t *Task) weigh(some []int, crossed []*CrossFitted, target int, known []int, labels []float64,
 	sides []int8) []float64 {
 	rows := intersection(t.firstFolds(t.fewest(crossed, some)), known)
 	list := make([]*CrossFitted, len(some))
@@ -115,7 +115,7 @@ func (t *Task) weigh(some []int, crossed []*CrossFitted, known []int, labels []f
 		list[i] = crossed[k]
 	}
 	weights := make([]float64, len(crossed))
-	errors, counts := errorsOf(list, rows, labels, sides), t.stand(rows)
+	errors, counts := errorsOf(list, rows, labels, sides), t.counts(target, rows)
 	found := blendWeights
 	if len(known) <= fewToResample {
 		found = t.resampledWeights

@@ -61,6 +61,7 @@ type fileTarget struct {
 	Processes  int                 `json:"processes"`        // pieces: that of all labels, then those of the folds
 	Sparse     int                 `json:"sparse,omitempty"` // likewise, with these beliefs
 	Stationary int                 `json:"stationary,omitempty"`
+	Noise      float64             `json:"noise,omitempty"` // mean of the known variances of the labels
 	Scaled     *fileScaled         `json:"scaled,omitempty"`
 	Extra      int                 `json:"extra"` // pieces: those of the folds, then that of all labels
 	Boosting   int                 `json:"boosting"`
@@ -72,6 +73,7 @@ type fileScaled struct {
 	Processes int       `json:"processes"` // pieces, as those of a target
 	Errors    []float64 `json:"errors"`
 	Typical   float64   `json:"typical"`
+	Noise     float64   `json:"noise,omitempty"` // as that of a target
 }
 
 type filePart struct {
@@ -184,11 +186,11 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 		}
 		for prior, count := range one.processes() {
 			if set := gaussian[gp.Prior(prior)]; set != nil {
-				*count = addProcesses(*set, add)
+				*count, one.Noise = addProcesses(*set, add), set.noise
 			}
 		}
 		if s := t.scaled; s != nil {
-			one.Scaled = &fileScaled{s.scale, addProcesses(s.processes, add), s.errors, s.typical}
+			one.Scaled = &fileScaled{s.scale, addProcesses(s.processes, add), s.errors, s.typical, s.noise}
 		}
 		for _, set := range []struct {
 			of    *forest
@@ -317,13 +319,14 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	var err error
 	gaussian := make([]*processes, len(processNames))
 	for prior, count := range from.processes() {
-		if gaussian[prior], err = restoreProcesses(take(*count), gp.Prior(prior), len(m.inputs.Mean)); err != nil {
+		gaussian[prior], err = restoreProcesses(take(*count), gp.Prior(prior), from.Noise, len(m.inputs.Mean))
+		if err != nil {
 			return err
 		}
 	}
 	to.process = gaussian[gp.Alike]
 	if s := from.Scaled; s != nil {
-		on, err := restoreProcesses(take(s.Processes), gp.Alike, len(m.inputs.Mean))
+		on, err := restoreProcesses(take(s.Processes), gp.Alike, s.Noise, len(m.inputs.Mean))
 		if err != nil {
 			return err
 		}
@@ -369,7 +372,7 @@ func (t *fileTarget) processes() []*int {
 }
 
 // restoreProcesses returns processes, and nil if there are none.
-func restoreProcesses(pieces [][]byte, prior gp.Prior, inputs int) (*processes, error) {
+func restoreProcesses(pieces [][]byte, prior gp.Prior, noise float64, inputs int) (*processes, error) {
 	var list []*gp.Model
 	for _, piece := range pieces {
 		var d gp.Description
@@ -388,7 +391,7 @@ func restoreProcesses(pieces [][]byte, prior gp.Prior, inputs int) (*processes, 
 	if list == nil {
 		return nil, nil
 	}
-	return &processes{prior: prior, whole: list[0], folds: list[1:]}, nil
+	return &processes{prior: prior, whole: list[0], folds: list[1:], noise: noise}, nil
 }
 
 func restoreForest(pieces [][]byte, fold *folding, apart bool) (*forest, error) {

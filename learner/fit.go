@@ -94,6 +94,9 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		return nil, fmt.Errorf("there are %d sides of limits for %d labels", len(s.Sides), len(s.Y))
 	}
 	if s.ValidX.Rows > 0 { // a blend holds out rows of its own
+		if s.Noise != nil {
+			s.Noise = append(s.Noise[:len(s.Noise):len(s.Noise)], make([]float64, len(s.ValidY))...)
+		}
 		s.X, s.Y = matrix.Stack(s.X, s.ValidX), append(s.Y[:len(s.Y):len(s.Y)], s.ValidY...)
 		if s.Sides != nil {
 			s.Sides = append(s.Sides[:len(s.Sides):len(s.Sides)], make([]int8, len(s.ValidY))...)
@@ -104,7 +107,7 @@ func newTask(ctx context.Context, s network.Sample, o Options) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Rows: scaledBy(scaling, s.X), Labels: labelsOf(s.Y, s.Targets), Scaling: scaling,
-		Seed: o.Network.Config.Seed, Ranges: s.Ranges, Sides: s.Sides, shown: o.Shown}
+		Seed: o.Network.Config.Seed, Ranges: s.Ranges, Sides: s.Sides, Noise: s.Noise, shown: o.Shown}
 	if s.Random != nil {
 		t.Random = append(s.Random[:len(s.Random):len(s.Random)], make([]bool, s.ValidX.Rows)...)
 	}

@@ -97,7 +97,7 @@ func sizesOfTrees(rows int) (fold, whole int) {
 // forTrees returns the task as trees take it: a column for each of the user's.
 func (t *Task) forTrees() (trees.Data, *folding) {
 	f := newFolding(t.Columns, t.Scaling)
-	d := trees.Data{Inputs: f.rows(t.Rows.Scaled), Labels: t.Labels.Data}
+	d := trees.Data{Inputs: f.rows(t.Rows.Scaled), Labels: t.Labels.Data, Weights: t.precision()}
 	for _, c := range f.columns {
 		d.Columns = append(d.Columns, trees.Input{Levels: c.levels()})
 	}

@@ -48,7 +48,8 @@ func (m *Model) Processes() (list []kernel.Process) {
 		if t.process == nil {
 			return nil
 		}
-		list = append(list, kernel.Process{Stationary: t.process.whole.Kernel(), Noise: t.process.whole.Noise})
+		list = append(list, kernel.Process{Stationary: t.process.whole.Kernel(),
+			Noise: t.process.whole.Noise + t.process.noise})
 	}
 	return list
 }

@@ -108,8 +108,11 @@ func (n networkLearner) fit(ctx context.Context, t *Task, fold int) (*network.Mo
 			tell(e)
 		}
 	}
-	return network.Fit(ctx, network.Sample{X: t.Rows.Raw.SelectRows(rest), Y: t.Labels.SelectRows(rest).Data,
-		Targets: t.Targets()}, o)
+	s := network.Sample{X: t.Rows.Raw.SelectRows(rest), Y: t.Labels.SelectRows(rest).Data, Targets: t.Targets()}
+	if t.Noise != nil {
+		s.Noise = matrix.View(t.Rows.Len(), t.Targets(), t.Noise).SelectRows(rest).Data
+	}
+	return network.Fit(ctx, s, o)
 }
 
 // unlabelled reports whether a row has no label of any target, as one whose label was left out.
@@ -145,7 +148,7 @@ func (t *Task) hopeless(list []*CrossFitted) bool {
 			return false
 		}
 		weights := blendWeights(errorsOf(candidates, rows, spread(labels, known, t.Rows.Len()), t.sides(k)),
-			t.stand(rows))
+			t.counts(k, rows))
 		if weights[len(weights)-1] >= leastWeight {
 			return false
 		}

@@ -55,7 +55,7 @@ func (p processLearner) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, 
 			return p.heldInClosedForm(ctx, one, whole)
 		}
 		c := newCrossFitted(one.Rows.Len())
-		all := processes{prior: p.prior, whole: whole}
+		all := processes{prior: p.prior, whole: whole, noise: one.meanNoise()}
 		for k, held := range one.Folds {
 			t.show(p.Name(), k+1)
 			rest := one.Others(k)
@@ -71,7 +71,7 @@ func (p processLearner) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, 
 			if err != nil {
 				return nil, err
 			}
-			c.put(held, means, withNoise(variances, m.Noise))
+			c.put(held, means, withNoise(variances, m.Noise+one.meanNoise()))
 			all.folds = append(all.folds, m)
 		}
 		c.Predictor = all
@@ -91,8 +91,8 @@ func (p processLearner) heldInClosedForm(ctx context.Context, t *Task, m *gp.Mod
 	if err != nil {
 		return nil, err
 	}
-	return &CrossFitted{Predictor: processes{prior: p.prior, whole: m}, Means: means,
-		Deviations: withNoise(variances, m.Noise)}, nil
+	all := processes{prior: p.prior, whole: m, noise: t.meanNoise()}
+	return &CrossFitted{Predictor: all, Means: means, Deviations: withNoise(variances, m.Noise+all.noise)}, nil
 }
 
 // usualProcesses returns those with the usual beliefs, if they were fitted before.
@@ -115,6 +115,9 @@ func (p processLearner) fit(ctx context.Context, t *Task, usual *gp.Model, input
 	data := gp.Data{Inputs: inputs.SelectRows(rows), Labels: pick(t.Labels.Data, rows), Groups: t.groups(), Units: units}
 	if t.Sides != nil {
 		data.Sides = pick(t.Sides, rows)
+	}
+	if t.Noise != nil {
+		data.Noise = pick(t.Noise, rows)
 	}
 	return gp.Fit(ctx, data, gp.Config{Prior: p.prior, Usual: usual, Seed: t.Seed})
 }
@@ -140,6 +143,7 @@ type processes struct {
 	prior gp.Prior
 	whole *gp.Model
 	folds []*gp.Model
+	noise float64 // mean of the known variances of the labels
 }
 
 func (p processes) Predict(ctx context.Context, rows Rows, deviations bool) (means, stds []float64, err error) {
@@ -147,7 +151,7 @@ func (p processes) Predict(ctx context.Context, rows Rows, deviations bool) (mea
 	if deviations {
 		var variances []float64
 		means, variances, err = p.whole.Predict(ctx, inputs)
-		stds = withNoise(variances, p.whole.Noise)
+		stds = withNoise(variances, p.whole.Noise+p.noise)
 	} else {
 		means, err = p.whole.PredictMean(ctx, inputs)
 	}

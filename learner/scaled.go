@@ -20,7 +20,8 @@ import (
 // out of fold. Kernels compare rows by the process of the labels themselves.
 //
 // On the lab's seventeen tables, all of which have a limit, it lowered the error of a blend without networks by 2.9 %
-// with 24 and with 64 labels, standard error 1.1 %. Trees of such labels gained nothing.
+// with 24 and with 64 labels, standard error 1.1 %. Trees of such labels gained nothing. A scale without a limit, that
+// of Yeo and Johnson, gained 1.3 % on eighteen other tables, standard error 1.5 %: it is not used.
 type scaledProcess struct{}
 
 const (
@@ -71,6 +72,7 @@ func (t *Task) crossFitOn(ctx context.Context, s scale) (*CrossFitted, error) {
 			on.Sides[i] = -side
 		}
 	}
+	on.Noise = t.noiseOn(s)
 	list, err := processLearner{}.CrossFit(ctx, &on)
 	if err != nil {
 		return nil, err

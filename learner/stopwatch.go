@@ -138,7 +138,7 @@ func Measure(ctx context.Context, s network.Sample, o Options) (*Pace, error) {
 	if p.rows = len(kept); p.rows < 2*DefaultFolds {
 		return nil, nil
 	}
-	s.Sides = nil // which take little time
+	s.Sides, s.Noise = nil, nil // which take little time
 	s.X, s.Y, s.Random, s.Unlabelled = s.X.SelectRows(kept), matrix.View(s.X.Rows, s.Targets, s.Y).SelectRows(kept).Data,
 		nil, matrix.Dense[network.Real]{}
 	o.Network.Config.Training.Epochs = min(paceEpochs, p.config.WithDefaults().Training.Epochs)

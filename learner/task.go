@@ -42,6 +42,7 @@ type Task struct {
 	Seed    uint64
 	Ranges  dataset.Ranges // of the labels, as declared
 	Sides   []int8         // as those of a network.Sample
+	Noise   []float64      // likewise
 	// Stand is how many rows of the pool each row stands for, 1 on average; nil means that all stand for one.
 	Stand []float64
 	// Random says which rows were drawn from the pool at random; nil means that this is unknown.
@@ -83,6 +84,9 @@ func (t *Task) One(target int) (*Task, []int) {
 	}
 	if all := t.sides(target); all != nil {
 		one.Sides = pick(all, known)
+	}
+	if all := t.noiseOf(target); all != nil {
+		one.Noise = pick(all, known)
 	}
 	if len(known) == t.Rows.Len() {
 		return &one, known

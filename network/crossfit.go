@@ -43,7 +43,7 @@ func crossFit(ctx context.Context, s Sample, o Options) (held [][]conformal.Outc
 		slices.Sort(inside)
 		slices.Sort(outside)
 		part := s
-		part.X, part.Y, part.Random = s.X.SelectRows(outside), s.choose(outside), nil
+		part.X, part.Y, part.Noise, part.Random = s.X.SelectRows(outside), s.choose(outside), s.chooseNoise(outside), nil
 		if tell != nil {
 			o.Progress = func(e Epoch) { e.Fold, e.Folds = fold+1, folds; tell(e) }
 		}

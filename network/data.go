@@ -17,6 +17,8 @@ import (
 type Data struct {
 	X, Y           matrix.Dense[Real]
 	ValidX, ValidY matrix.Dense[Real]
+	// Weights are how much each label counts, 1 on average; empty means that all count alike. Validation labels do.
+	Weights matrix.Dense[Real]
 }
 
 // check reports everything that is wrong with the data for a network with the given number of outputs.
@@ -25,6 +27,8 @@ func (d Data) check(team *linalg.Team, outputs int) error {
 	found.unless(d.X.Rows > 0, "there are no rows to train on")
 	found.unless(d.ValidX.Rows == 0 || d.ValidX.Cols == d.X.Cols,
 		"validation inputs have %d columns, training inputs %d", d.ValidX.Cols, d.X.Cols)
+	found.unless(d.Weights.Rows == 0 || d.Weights.Shape() == d.Y.Shape(), "weights have the shape %v, training labels %v",
+		d.Weights.Shape(), d.Y.Shape())
 	return errors.Join(errors.Join(found...),
 		checkPart(team, "training", d.X, d.Y, outputs), checkPart(team, "validation", d.ValidX, d.ValidY, outputs))
 }

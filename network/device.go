@@ -166,6 +166,9 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data,
 		t.members = append(t.members, deviceMember{order: rng.New(c.Seed, "network batches", uint64(i)),
 			bestRMSE: math.Inf(1)})
 	}
+	if d.Weights.Rows > 0 {
+		return nil, nil, "it trains only on labels that count alike", nil
+	}
 	if why := device.CannotTrain(task); why != "" {
 		return nil, nil, why, nil
 	}

@@ -82,6 +82,10 @@ type Sample struct {
 	// lies above, 0 where the label is the true one. Nil means that all are. A Gaussian process learns from limits.
 	Sides []int8
 
+	// Noise are known variances of the labels' noise, in the order of Y; 0 where a label is missing. Nil means that
+	// none is known. Noisy labels count less.
+	Noise []float64
+
 	// Ranges are what the labels of the targets can be, as declared. A blend may learn on another scale by them.
 	Ranges dataset.Ranges
 }
@@ -247,6 +251,15 @@ func (s Sample) check() error {
 	found.unless(s.X.Rows > 0, "there are no rows to train on")
 	found.unless(s.Random == nil || len(s.Random) == s.X.Rows,
 		"there are %d rows, and for %d it is known whether they are random", s.X.Rows, len(s.Random))
+	found.unless(s.Noise == nil || len(s.Noise) == len(s.Y), "there are %d labels, and variances of the noise of %d",
+		len(s.Y), len(s.Noise))
+	for i, v := range s.Noise {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			found = append(found, fmt.Errorf("the variance of the noise of label %d (from 0) is %v, but must be finite and not "+
+				"negative", i, v))
+			break
+		}
+	}
 	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels",
 		s.ValidX.Rows, len(s.ValidY))
 	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d",
@@ -292,7 +305,7 @@ func (s Sample) heldOut(o Options) (Sample, []int, error) {
 	slices.Sort(train)
 	slices.Sort(valid)
 	return Sample{
-		X: s.X.SelectRows(train), Y: s.choose(train), Targets: s.Targets,
+		X: s.X.SelectRows(train), Y: s.choose(train), Targets: s.Targets, Noise: s.chooseNoise(train),
 		ValidX: s.X.SelectRows(valid), ValidY: s.choose(valid), Unlabelled: s.Unlabelled,
 	}, valid, nil
 }
@@ -348,6 +361,14 @@ func (s Sample) choose(rows []int) []float64 {
 	return matrix.View(s.X.Rows, s.Targets, s.Y).SelectRows(rows).Data
 }
 
+// chooseNoise returns the variances of the noise of the labels of the given rows.
+func (s Sample) chooseNoise(rows []int) []float64 {
+	if s.Noise == nil {
+		return nil
+	}
+	return matrix.View(s.X.Rows, s.Targets, s.Noise).SelectRows(rows).Data
+}
+
 // labelsOf returns the labels of one of several targets.
 func labelsOf(y []float64, targets, target int) []float64 {
 	if targets == 1 {
@@ -376,11 +397,34 @@ func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err err
 			return d, o.ofTarget(s, i, err)
 		}
 	}
-	d.X, d.Y = m.scaled(s.X), m.scaledLabels(s.Y)
+	d.X, d.Y, d.Weights = m.scaled(s.X), m.scaledLabels(s.Y), s.precisions()
 	if s.ValidX.Rows > 0 {
 		d.ValidX, d.ValidY = m.scaled(s.ValidX), m.scaledLabels(s.ValidY)
 	}
 	return d, nil
+}
+
+// precisions returns how much each label counts, in the shape of the labels; empty if all count alike.
+func (s Sample) precisions() (all matrix.Dense[Real]) {
+	for k := range s.Targets {
+		if s.Noise == nil {
+			break
+		}
+		weights := encode.Precision(labelsOf(s.Y, s.Targets, k), labelsOf(s.Noise, s.Targets, k))
+		if weights == nil {
+			continue
+		}
+		if all.Rows == 0 {
+			all = matrix.New[Real](s.X.Rows, s.Targets)
+			for i := range all.Data {
+				all.Data[i] = 1
+			}
+		}
+		for i, w := range weights {
+			all.Set(i, k, Real(w))
+		}
+	}
+	return all
 }
 
 // ordinaryReach is how far beyond the middle four fifths of its labels, in ranges of these, Fit takes a label as it is

@@ -17,16 +17,25 @@ func TestGradientsAgainstCentralDifferences(t *testing.T) {
 	everyActivation(t, func(t *testing.T, a Activation) {
 		for _, outputs := range []int{1, 3} {
 			for _, hidden := range [][]int{{}, {9}, {70, 8}, {8, 70, 9}} {
-				checkGradient(t, Architecture{Hidden: hidden, Outputs: outputs, Activation: a, SigmaW: 1.3, SigmaB: new(0.7)})
+				for _, weighted := range []bool{false, true} {
+					checkGradient(t, Architecture{Hidden: hidden, Outputs: outputs, Activation: a, SigmaW: 1.3, SigmaB: new(0.7)},
+						weighted)
+				}
 			}
 		}
 	})
 }
 
-func checkGradient(t *testing.T, a Architecture) {
+func checkGradient(t *testing.T, a Architecture, weighted bool) {
 	t.Helper()
 	const batch = 40
 	d := wave(3, batch, 0, 5, a.Outputs)
+	if weighted {
+		d.Weights = matrix.New[Real](batch, a.Outputs)
+		for i := range d.Weights.Data {
+			d.Weights.Data[i] = Real(i%4) / 2
+		}
+	}
 	net, err := NewMLP(5, a, 1, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -6,13 +6,14 @@ import "github.com/nextbatch/nextbatch/matrix"
 // training, in one pass over the rows of the mini-batch while they are in the
 // cache: output, residual, g of the layer below, and the gradient of the weights.
 //
-//	z_i = x̃_i·w̃      g_i = 2·(z_i - y_i)/n      ∂loss/∂w̃ = Σ_i g_i·x̃_i
+//	z_i = x̃_i·w̃      g_i = 2·c_i·(z_i - y_i)/n      ∂loss/∂w̃ = Σ_i g_i·x̃_i
 //
-// The sums run over pieces of rows, which are added up in their order.
+// where c_i is how much the label counts. The sums run over pieces of rows, which are added up in their order.
 type head struct {
 	pass   *pass
 	labels matrix.Dense[Real]
-	rows   []int // of the labels, those of the mini-batch
+	counts matrix.Dense[Real] // how much each label counts; empty: all alike
+	rows   []int              // of the labels, those of the mini-batch
 
 	x, g  matrix.Dense[Real] // x̃ of the last layer and its g
 	w     []Real
@@ -22,9 +23,9 @@ type head struct {
 	losses []float64          // and the squared residuals
 }
 
-func newHead(p *pass, labels matrix.Dense[Real], batch int) *head {
+func newHead(p *pass, d Data, batch int) *head {
 	pieces := ceilDiv(batch, piece)
-	return &head{pass: p, labels: labels, losses: make([]float64, pieces),
+	return &head{pass: p, labels: d.Y, counts: d.Weights, losses: make([]float64, pieces),
 		sums: padded(pieces, p.net.sizes[p.net.Layers()-1]+1)}
 }
 
@@ -50,9 +51,13 @@ func (h *head) Do(part, _ int) {
 	set.DotRows(z, h.w, h.x.Slice(from, to).Data, h.x.Stride)
 	for i := from; i < to; i++ {
 		r := z[i-from] - h.labels.At(h.rows[i], 0)
-		h.losses[part] += float64(r) * float64(r)
-		h.g.Set(i, 0, factor*r)
-		set.Axpy(sum, h.x.Row(i), factor*r)
+		weighted := r
+		if h.counts.Rows > 0 {
+			weighted *= h.counts.At(h.rows[i], 0)
+		}
+		h.losses[part] += float64(r) * float64(weighted)
+		h.g.Set(i, 0, factor*weighted)
+		set.Axpy(sum, h.x.Row(i), factor*weighted)
 		if h.outer.bend != nil {
 			h.outer.row(i)
 		}

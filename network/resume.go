@@ -122,7 +122,11 @@ func fingerprint(c Config, d Data) string {
 	}
 	fmt.Fprintln(sum, simd.Name(), string(settings))
 	row := []byte{}
-	for _, m := range []matrix.Dense[Real]{d.X, d.Y, d.ValidX, d.ValidY} {
+	parts := []matrix.Dense[Real]{d.X, d.Y, d.ValidX, d.ValidY}
+	if d.Weights.Rows > 0 {
+		parts = append(parts, d.Weights)
+	}
+	for _, m := range parts {
 		fmt.Fprintln(sum, m.Rows, m.Cols)
 		for i := range m.Rows {
 			row = row[:0]

@@ -51,7 +51,7 @@ func newTraining(net *MLP, how Training, d Data, order interface{ Permute(dst []
 	t.steps = how.Epochs * (d.X.Rows / t.batch)
 	t.pass = newBackward(net, t.batch)
 	t.pass.trackActivity()
-	t.head = newHead(t.pass, d.Y, t.batch)
+	t.head = newHead(t.pass, d, t.batch)
 	t.learner = learner{adam: t.adam, written: make([]corner, net.Layers())}
 	t.regrouping = newRegrouping(net)
 	t.units, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
@@ -182,7 +182,7 @@ func (t *training) rate() float64 {
 }
 
 // residuals returns the mean squared error of outputs z for the given rows and
-// writes its gradient, 2·(z - y)/n, to where the backward pass starts. n counts the
+// writes its gradient, 2·(z - y)/n times what the label counts, to where the backward pass starts. n counts the
 // labels that are not missing; where one is missing, the gradient is 0.
 func (t *training) residuals(z matrix.Dense[Real], rows []int) float64 {
 	n := 0
@@ -197,8 +197,12 @@ func (t *training) residuals(z matrix.Dense[Real], rows []int) float64 {
 			if y[j] != y[j] {
 				r = 0
 			}
-			to[j] = factor * r
-			sum += float64(r) * float64(r)
+			weighted := r
+			if t.data.Weights.Rows > 0 {
+				weighted *= t.data.Weights.At(row, j)
+			}
+			to[j] = factor * weighted
+			sum += float64(r) * float64(weighted)
 		}
 	}
 	return sum / float64(n)

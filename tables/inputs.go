@@ -58,7 +58,7 @@ func (t Tables) inputs(ctx context.Context, parts []part, labels matrix.Dense[fl
 
 // notInputs lists the columns that the network does not see.
 func (t Tables) notInputs() []string {
-	all := slices.Concat(t.NotInputs, t.TargetColumns, []string{t.IDColumn, t.RandomColumn})
+	all := slices.Concat(t.NotInputs, t.TargetColumns, t.LabelSD, []string{t.IDColumn, t.RandomColumn})
 	for _, target := range t.TargetColumns {
 		all = append(all, dataset.CensoredColumn(target)) // which tells whether there is a label
 	}

@@ -39,7 +39,7 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 	return labels, nil
 }
 
-// CheckTargets rejects a target that is named twice, and weights and ranges that do not fit.
+// CheckTargets rejects a target that is named twice, and weights, ranges and columns of noise that do not fit.
 func (c Columns) CheckTargets(columns []string) error {
 	seen := map[string]bool{}
 	for _, name := range columns {
@@ -49,6 +49,9 @@ func (c Columns) CheckTargets(columns []string) error {
 		seen[name] = true
 	}
 	if err := c.Ranges.Check(len(columns)); err != nil {
+		return err
+	}
+	if err := c.checkLabelSD(columns); err != nil {
 		return err
 	}
 	weights := c.Weights

@@ -73,6 +73,8 @@ type Columns struct {
 	// Ranges are what the labels of the targets can be: one for all, or one for each. Predictions and intervals keep to
 	// them.
 	Ranges dataset.Ranges `json:"range,omitempty"`
+	// LabelSD are columns with the standard deviations of the labels' noise, one for each target. They are not inputs.
+	LabelSD []string `json:"label_sd,omitempty"`
 	// Categorical are columns of categories, even if nearly every row has its own,
 	// or if they look like dates.
 	Categorical []string `json:"categorical,omitempty"`
@@ -152,6 +154,7 @@ type Rows struct {
 	Ranges            dataset.Ranges        // of the targets, as declared
 	Labels            matrix.Dense[float64] // of Train, a column for each target; NaN where a label is missing
 	Sides             []int8                // of the labels, as those of a network.Sample; nil if none is a limit
+	Noise             []float64             // known variances of the labels, likewise; nil if none are known
 	Random            []bool                // whether row i of Train was drawn at random; nil where unknown
 	TrainRows         []int                 // row i of Train is this row of its table
 	PoolRows          []int                 // likewise
@@ -254,6 +257,9 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	if labels.Cols > 0 {
 		r.Labels = labels.SelectRows(r.TrainRows)
 		r.Sides = t.sides(parts[0].table, r)
+		if r.Noise, err = t.noise(parts[0].table, r); err != nil {
+			return nil, t.at(parts[0].table, err)
+		}
 		t.suggestRanges(r)
 	}
 	if t.RandomColumn != "" && parts[0].table != nil {
@@ -581,10 +587,13 @@ func (r *Rows) SomeTrain(n int) *Rows {
 		chosen[i] = i * r.Train.Rows / n
 		part.TrainRows[i] = r.TrainRows[chosen[i]]
 	}
-	part.Train, part.Labels, part.Sides = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen), nil
+	part.Train, part.Labels, part.Sides, part.Noise = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen), nil, nil
 	for _, at := range chosen {
 		if r.Sides != nil {
 			part.Sides = append(part.Sides, r.Sides[at*len(r.Targets):][:len(r.Targets)]...)
+		}
+		if r.Noise != nil {
+			part.Noise = append(part.Noise, r.Noise[at*len(r.Targets):][:len(r.Targets)]...)
 		}
 	}
 	return &part

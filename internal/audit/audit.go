@@ -289,7 +289,7 @@ func (a *auditor) predictFold(ctx context.Context, order []int, from, to int, p 
 	sort.Ints(outside)
 	s := a.sample
 	s.X, s.Y = a.sample.X.SelectRows(outside), a.labels(outside)
-	s.Sides = a.sides(outside)
+	s.Sides, s.Noise = labelValues(a, a.sample.Sides, outside), labelValues(a, a.sample.Noise, outside)
 	o := a.options.Network
 	o.Progress = nil
 	m, err := network.Fit(ctx, s, o) // not fitted.Learn: Labels returns the typed error of a network that diverged
@@ -366,11 +366,11 @@ func (a *auditor) labels(rows []int) []float64 {
 	return matrix.View(a.sample.X.Rows, a.sample.Targets, a.sample.Y).SelectRows(rows).Data
 }
 
-// sides returns those of the labels of some rows; nil if all labels are the true ones.
-func (a *auditor) sides(rows []int) (list []int8) {
+// labelValues returns what is known of the labels of some rows; nil if nothing is known of any.
+func labelValues[T any](a *auditor, of []T, rows []int) (list []T) {
 	for _, row := range rows {
-		if a.sample.Sides != nil {
-			list = append(list, a.sample.Sides[row*a.sample.Targets:][:a.sample.Targets]...)
+		if of != nil {
+			list = append(list, of[row*a.sample.Targets:][:a.sample.Targets]...)
 		}
 	}
 	return list

@@ -102,7 +102,7 @@ func TestGradient(t *testing.T) {
 }
 
 // plainPosterior is the textbook's posterior by Gaussian elimination, from exported hyperparameters.
-func plainPosterior(m *Model, rows matrix.Dense[float64], labels []float64, weights []float64,
+func plainPosterior(m *Model, rows matrix.Dense[float64], labels, weights, noise []float64,
 	x []float64) (mean, variance float64) {
 	labelMean, deviation := meanAndDeviation(labels)
 	centres := make([]float64, rows.Cols)
@@ -127,6 +127,9 @@ func plainPosterior(m *Model, rows matrix.Dense[float64], labels []float64, weig
 			system[i][k] = covariance(rows.Row(i), rows.Row(k))
 		}
 		system[i][i] += m.Noise * meanWeight / weights[i]
+		if noise != nil {
+			system[i][i] += noise[i]
+		}
 		system[i][n], system[i][n+1] = (labels[i]-labelMean)/deviation, covariance(rows.Row(i), x)
 	}
 	for p := range n {
@@ -150,27 +153,50 @@ func plainPosterior(m *Model, rows matrix.Dense[float64], labels []float64, weig
 func TestPosteriorIsThePlainOne(t *testing.T) {
 	t.Parallel()
 	rows, labels := drawn(60, 3)
-	weights := make([]float64, 60)
+	weights, known := make([]float64, 60), make([]float64, 60)
 	for i := range weights {
-		weights[i] = 1 + float64(i%4)
+		weights[i], known[i] = 1+float64(i%4), 0.2*float64(i%5)
 	}
 	tests, _ := drawn(7, 3)
 	for _, prior := range []Prior{Alike, Sparse, Stationary} {
-		m, err := Fit(oneThread(t), Data{Inputs: rows, Labels: labels, Weights: weights}, Config{Prior: prior})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mean, variance := predicted(t, m, tests)
-		for i := range mean {
-			wantMean, wantVariance := plainPosterior(m, rows, labels, weights, tests.Row(i))
-			near(t, "mean", mean[i], wantMean)
-			near(t, "variance", variance[i], wantVariance)
-		}
-		only, err := m.PredictMean(t.Context(), tests)
-		if err != nil || !slices.Equal(only, mean) {
-			t.Errorf("means alone: %v, error %v; want %v", only, err, mean)
+		for _, noise := range [][]float64{nil, known} {
+			m, err := Fit(oneThread(t), Data{Inputs: rows, Labels: labels, Weights: weights, Noise: noise},
+				Config{Prior: prior})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mean, variance := predicted(t, m, tests)
+			for i := range mean {
+				wantMean, wantVariance := plainPosterior(m, rows, labels, weights, noise, tests.Row(i))
+				near(t, "mean", mean[i], wantMean)
+				near(t, "variance", variance[i], wantVariance)
+			}
+			only, err := m.PredictMean(t.Context(), tests)
+			if err != nil || !slices.Equal(only, mean) {
+				t.Errorf("means alone: %v, error %v; want %v", only, err, mean)
+			}
 		}
 	}
+}
+
+// TestConstantNoise: equal known variances are those of the noise that a process without them has.
+func TestConstantNoise(t *testing.T) {
+	t.Parallel()
+	rows, labels := drawn(60, 2)
+	usual := fitted(t, Data{Inputs: rows, Labels: labels})
+	d := usual.Describe()
+	quarter := slices.Repeat([]float64{usual.Noise / 4}, 60)
+	split := newModel(Data{Inputs: rows, Labels: labels, Noise: quarter}, usual.units)
+	split.ratios = usual.ratios
+	split.ratios.noise, split.ratios.signal = d.Noise*3/4, usual.signal
+	if err := split.condition(oneThread(t)); err != nil {
+		t.Fatal(err)
+	}
+	tests, _ := drawn(9, 2)
+	mean, variance := predicted(t, usual, tests)
+	again, spread := predicted(t, split, tests)
+	alike(t, "mean", again, mean, 1e-10)
+	alike(t, "variance", spread, variance, 1e-10)
 }
 
 // TestSparse: of thirty inputs two matter, and only together. Who believes that most may not matter finds them with few

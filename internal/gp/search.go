@@ -141,8 +141,9 @@ func (s *search) evaluate(gradient, x []float64) (float64, error) {
 	return value, nil
 }
 
-// starts are points at which all inputs have the same length scale.
-func (s *search) starts() (all [][]float64) {
+// starts are points at which all inputs have the same length scale. Where some of the noise is known, the variance of
+// the signal is the best one for the C that has that of the labels.
+func (s *search) starts() (all [][]float64, err error) {
 	for _, noise := range []float64{1e-3, 1e-1} {
 		for _, length := range []float64{0.5, 1, 2, 4} {
 			x := make([]float64, len(s.beliefs))
@@ -150,10 +151,21 @@ func (s *search) starts() (all [][]float64) {
 			for i := range s.lengths {
 				x[logLengths+i] = math.Log(length * math.Sqrt(float64(s.lengths)))
 			}
+			if s.known != nil {
+				h := s.ratios(x)
+				q, err := s.at(&h)
+				switch err.(type) {
+				case nil:
+					x[len(x)-1] = math.Log(signal(q, len(s.labels)))
+				case *linalg.PivotError: // one that leads nowhere
+				default:
+					return nil, err
+				}
+			}
 			all = append(all, x)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // sparseStarts are points at which the few first inputs of an order have short lengths: those at x, or these times a
@@ -205,7 +217,11 @@ func (s *search) best(usual *ratios) (point, error) {
 	if s.prior != Alike {
 		return s.sparseBest(usual)
 	}
-	return s.lowest(nil, s.starts(), tries)
+	starts, err := s.starts()
+	if err != nil {
+		return point{}, err
+	}
+	return s.lowest(nil, starts, tries)
 }
 
 // lowest returns the lowest minimum that a first start, unless nil, and the best of others lead to.
@@ -239,7 +255,11 @@ func (s *search) sparseBest(usual *ratios) (point, error) {
 	if s.known != nil {
 		near[len(near)-1] = math.Log(usual.signal)
 	}
-	equal, err := s.minimum(s.starts()[2], 0)
+	alike, err := s.starts()
+	if err != nil {
+		return point{}, err
+	}
+	equal, err := s.minimum(alike[2], 0)
 	if err != nil {
 		return point{}, err
 	}

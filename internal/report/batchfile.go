@@ -106,7 +106,7 @@ func (s *Selected) File(predictions bool) (*dataset.Table, error) {
 	r := s.Request
 	f := &batchFile{Result: s.Result, lines: slices.Clone(s.Lines()), same: len(r.Same) > 0,
 		replicates: r.Replicates > 1 || r.ReplicateShare > 0, wells: r.Layout.Plate != "", why: true,
-		predictions: predictions, targets: r.TargetColumns,
+		predictions: predictions, targets: toFill(r),
 		style: s.candidates().Origin().Style}
 	f.inputs = s.batchInputs(f.lines)
 	f.taken = append(slices.Clone(f.targets), r.IDColumn)
@@ -128,6 +128,9 @@ func (s *Selected) File(predictions bool) (*dataset.Table, error) {
 	f.names = append(f.names, row)
 	return f.table()
 }
+
+// toFill lists the columns that a batch leaves empty: those of the labels and of their noise.
+func toFill(r *nextbatch.Request) []string { return slices.Concat(r.TargetColumns, r.LabelSD) }
 
 // RowColumn is the column of a batch file that holds the rows of the input.
 const RowColumn = "row"
@@ -190,7 +193,7 @@ func (s *Selected) batchInputs(lines []limits.Measurement) (columns []dataset.Co
 		return nil
 	}
 	for _, c := range table.Columns() {
-		if c.Name() != s.Request.IDColumn && !slices.Contains(s.Request.TargetColumns, c.Name()) {
+		if c.Name() != s.Request.IDColumn && !slices.Contains(toFill(s.Request), c.Name()) {
 			columns = append(columns, s.linesOf(c, lines))
 		}
 	}

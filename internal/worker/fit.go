@@ -26,8 +26,9 @@ import (
 type fitBody struct {
 	choice.Choice
 	inputTable
-	Y        []string       `json:"y"`       // the columns of the table with the labels
-	Earlier  []table        `json:"earlier"` // beside a table
+	Y        []string       `json:"y"`        // the columns of the table with the labels
+	LabelSD  []string       `json:"label_sd"` // those with the standard deviations of their noise
+	Earlier  []table        `json:"earlier"`  // beside a table
 	Learner  learner.Kind   `json:"learner"`
 	Ranges   dataset.Ranges `json:"range"`    // of the targets
 	Learners []given        `json:"learners"` // each with an array: predictions for the rows, out of fold
@@ -150,11 +151,11 @@ func checkRanges(ranges dataset.Ranges, labels []float64, targets int) error {
 
 // labelledTable returns the labelled rows of a table.
 func (c *call) labelledTable(body fitBody, config network.Config) (s fitInput, err error) {
-	t, err := c.inputs(body.inputTable, body.Y)
+	t, err := c.inputs(body.inputTable, slices.Concat(body.Y, body.LabelSD))
 	if err != nil {
 		return s, err
 	}
-	t.Train, t.TargetColumns, t.Ranges = t.Pool, body.Y, body.Ranges
+	t.Train, t.TargetColumns, t.Ranges, t.LabelSD = t.Pool, body.Y, body.Ranges, body.LabelSD
 	t.Pool = nil
 	t.Admit = func(z tables.Sizes) error { return c.admitFit(body, config, z.Train, z.Inputs, z.Outputs) }
 	opts, err := reading(body.Categorical, body.Y, body.Censored, body.Lod)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,7 +142,7 @@ func (c *call) fromTables() (r nextbatch.Request, plot bool, err error) {
 	if r.Given, err = c.givenTo(body.Learners); err != nil {
 		return r, false, err
 	}
-	opts, err := reading(body.Categorical, body.Y, body.Censored, body.Lod)
+	opts, err := reading(body.Categorical, slices.Concat(body.Y, body.LabelSD), body.Censored, body.Lod)
 	if err != nil {
 		return r, false, err
 	}

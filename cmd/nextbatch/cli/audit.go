@@ -77,6 +77,7 @@ again before you change it.`,
 	}
 	a.columns.registerTarget(c)
 	registerRange(c.Flags(), &a.columns.Ranges)
+	a.columns.registerLabelSD(c.Flags())
 	registerLearner(c.Flags(), &a.learner)
 	a.register(c)
 	registerQuiet(c, &a.quiet)

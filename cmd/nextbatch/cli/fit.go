@@ -107,6 +107,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	}
 	f.columns.registerTarget(c)
 	registerRange(c.Flags(), &f.columns.Ranges)
+	f.columns.registerLabelSD(c.Flags())
 	f.columns.registerEarlier(c.Flags())
 	c.Flags().StringVarP(&f.out, "out", "o", "",
 		"file to save the model to (.nextbatch; .safetensors for a network alone)")

@@ -188,6 +188,9 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 	for _, name := range f.numeric {
 		opts.Kinds[name] = dataset.KindNumeric
 	}
+	for _, name := range f.LabelSD {
+		opts.Kinds[name] = dataset.KindNumeric
+	}
 	f.declareTargets(&opts)
 	opts.History = f.history
 	opts.Label = func(column string) bool {

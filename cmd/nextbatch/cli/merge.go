@@ -94,6 +94,7 @@ the table, --filled-sep and the like the batch files.`,
 	}
 	f := c.Flags()
 	m.columns.registerTarget(c)
+	m.columns.registerLabelSD(f)
 	f.StringVar(&m.columns.id, "id", "", "column that names the rows; without it, the column row of the batch file does")
 	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
 	f.BoolVar(&m.accept, "accept", false, "take labels that are far from what was expected, too")
@@ -174,8 +175,8 @@ func (m *merging) merge(ctx context.Context, path string, filled []string) (*ans
 	return m.answer(), nil
 }
 
-// together returns the columns that come back filled in beside the labels: those that are measured together with them,
-// or have no value in the table.
+// together returns the columns that come back filled in beside the labels: those of their noise, those that are
+// measured together with them, or have no value in the table.
 func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
 	targets []string) (names []string, err error) {
 	known := slices.DeleteFunc(slices.Clone(targets), func(name string) bool { return !table.Has(name) })
@@ -195,8 +196,9 @@ func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
 		for row := 0; empty && row < c.Len(); row++ {
 			empty = c.Missing(row)
 		}
-		if name := c.Name(); (empty || leaks[name]) && batch.Has(name) && name != m.columns.id &&
-			!slices.Contains(targets, name) {
+		name := c.Name()
+		if comes := empty || leaks[name] || slices.Contains(m.columns.LabelSD, name); comes && batch.Has(name) &&
+			name != m.columns.id && !slices.Contains(targets, name) {
 			names = append(names, name)
 		}
 	}

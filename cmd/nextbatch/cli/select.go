@@ -176,6 +176,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	s.registerInputs(c)
 	s.registerTempDir(c)
 	registerRange(f, &s.columns.Ranges)
+	s.columns.registerLabelSD(f)
 	s.columns.registerEarlier(f)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
@@ -518,6 +519,7 @@ func (s *selecting) setTargets() {
 	for _, table := range []*dataset.Table{r.Table, r.Train, r.Pool} {
 		if table != nil {
 			r.TargetColumns, r.Weights, r.Ranges = s.columns.targets(table.Names()), s.columns.Weights, s.columns.Ranges
+			r.LabelSD = s.columns.LabelSD
 			return
 		}
 	}

@@ -63,11 +63,16 @@ func (s *selecting) write(r *nextbatch.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := formats.WriteToFill(s.out, t, s.request.TargetColumns...); err != nil {
+	if err := formats.WriteToFill(s.out, t, s.toFill()...); err != nil {
 		return err
 	}
 	s.progress.say("%s written to %s", report.LinesText(r), s.out)
 	return s.writePredictions(r)
+}
+
+// toFill lists the columns that are filled in: those of the labels and of their noise.
+func (s *selecting) toFill() []string {
+	return slices.Concat(s.request.TargetColumns, s.request.LabelSD)
 }
 
 // candidates is the table that holds them; nil with features.
@@ -131,7 +136,7 @@ func (s *selecting) next(ctx context.Context, lines string) []report.Step {
 			"them to a file, for you to fill in."}}
 	}
 	steps := []report.Step{{Text: fmt.Sprintf("Measure the %s of %s, in this order if you can, and fill in %s.",
-		lines, s.out, columnsText(s.request.TargetColumns))}}
+		lines, s.out, columnsText(s.toFill()))}}
 	if s.table == "" || len(s.request.TargetColumns) == 0 {
 		return append(steps,
 			report.Step{Text: "Add them to the labelled rows, and run the command that made this page again."})
@@ -176,6 +181,9 @@ func (s *selecting) mergeCommand(into string) string {
 	args := append([]string{"nextbatch", "merge", s.table, s.out}, s.columns.format.given()...)
 	if s.columns.id != "" {
 		args = append(args, "--id", s.columns.id)
+	}
+	if len(s.request.LabelSD) > 0 {
+		args = append(args, "--label-sd", strings.Join(s.request.LabelSD, ","))
 	}
 	return words.CommandLine(append(args, "--target", strings.Join(s.request.TargetColumns, ","), "--out", into)...)
 }

@@ -38,6 +38,12 @@ func registerRange(f *pflag.FlagSet, to *dataset.Ranges) {
 			"intervals keep to it")
 }
 
+// registerLabelSD registers the flag for the columns of known noise.
+func (f *columnFlags) registerLabelSD(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.LabelSD, "label-sd", nil,
+		"column with the standard deviation of each label's noise; one for each of several targets")
+}
+
 // rangesValue is the value of --range.
 type rangesValue dataset.Ranges
 

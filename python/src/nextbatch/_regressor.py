@@ -20,7 +20,7 @@ from ._arguments import Censored, Learner, Missing, checked
 from ._errors import DataError, RequestError
 from ._progress import reporter
 from ._seed import drawn
-from ._select import ProgressArgument, add_labels, earlier_tables, numbers_in, warn
+from ._select import ProgressArgument, add_labels, add_noise, earlier_tables, numbers_in, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -153,7 +153,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.lod = lod
         self.range = range
 
-    def fit(self, X: Any, y: Any, earlier: Any = None) -> Regressor:
+    def fit(self, X: Any, y: Any, earlier: Any = None, label_sd: Any = None) -> Regressor:
         """Fit the model.
 
         Parameters
@@ -165,6 +165,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         earlier : DataFrame, pair or list of these, optional
             Labelled rows of an earlier campaign, another instrument or a simulation, as in `nextbatch.select`. A frame
             has the labels in columns named like `y`, or "y". The model keeps what it needs of them.
+        label_sd : array of the shape of y, optional
+            The standard deviation of each label's noise. Noisy labels count less.
 
         Returns
         -------
@@ -191,13 +193,14 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         table = _tables.table_of(X, "X")
         names = table.names()
         y_names = add_labels(table, y if texts is None else texts, [table], y_name)
+        noise = add_noise(table, label_sd, y_names, [table])
         sent: list[npt.NDArray[Any]] = []
         body = {
-            **given, **self._about(table), "table": table.pack(sent), "y": y_names, "ordered": _tables.orders([table]),
+            **given, **self._about(table), "table": table.pack(sent), "y": y_names, "label_sd": noise, "ordered": _tables.orders([table]),
             "keep": _tables.kept(given["keep"], [table]), "seed": seed, "earlier": earlier_tables(earlier, y_names, sent),
         }  # fmt: skip
         with reporter(self.progress) as report:
-            own = self._fit_own(X, y, {key: body[key] for key in ("table", "y", "keep")}, sent, seed, report)
+            own = self._fit_own(X, y, {key: body[key] for key in ("table", "y", "label_sd", "keep")}, sent, seed, report)
             body["learners"] = [_learners.pack(one.name, [one.held], sent) for one in own]
             about, arrays = _worker.call("fit", body, sent, report)
         self._names, self._array = names, bool(table.matrix_names)

@@ -35,6 +35,7 @@ def select(
     seed: int | None = None,
     weights: Sequence[float] | None = None,
     range: Any = None,
+    label_sd: Any = None,
     id: str | None = None,
     categorical: Sequence[str] = (),
     keep: Sequence[str] = (),
@@ -105,6 +106,9 @@ def select(
         What the labels can be, such as ``"0..100"`` or ``(0, 100)``, with None for no limit; for several targets
         one for all, or a list. Predictions and intervals keep to it, other labels are refused, and
         the labels may be learnt on another scale.
+    label_sd : array, str or list of str, optional
+        The standard deviation of each label's noise, or the name of its column; for several targets as `y`. Noisy labels
+        count less. It is not an input.
     id : str, optional
         The column that names the rows. Without it, the index of a pandas frame does, or else their
         number, from 0.
@@ -223,6 +227,7 @@ def select(
     aims = None if target is None else _tables.table_of(target, "target", id)
     tables = [t for t in (train, candidates, aims) if t is not None]
     y_names = add_labels(train, y, tables)
+    noise = add_noise(train, label_sd, y_names, tables)
     _same_columns(train, tables)
     id_name, names = _name_rows(train, candidates, id)
     chosen = candidates or train
@@ -230,7 +235,7 @@ def select(
     body = {
         **_common(n, method, seed, threads, max_memory, plot),
         **{which: names(rows) for which, rows in checked(pending=pending, must=must, exclude=exclude).items()},
-        **given, "y": y_names, "id": id_name or "", "ordered": _tables.orders(tables),
+        **given, "y": y_names, "label_sd": noise, "id": id_name or "", "ordered": _tables.orders(tables),
         "categorical": list(dict.fromkeys([*given["categorical"], *(c for t in tables for c in t.categorical)])),
         "keep": _tables.kept(given["keep"], tables), "target": None if aims is None else aims.pack(arrays),
     }  # fmt: skip
@@ -244,7 +249,7 @@ def select(
     with reporter(progress) as report:
         if checked(learners=learners)["learners"]:
             leaks = _worker.call("leaks", body, arrays)[0]["columns"]
-            not_inputs = [*y_names, *leaks, id or "", *(given[name] for name in ("cost", "random_column", "group") if name in given and not (name == "group" and group_input))]
+            not_inputs = [*y_names, *noise, *leaks, id or "", *(given[name] for name in ("cost", "random_column", "group") if name in given and not (name == "group" and group_input))]
             body["learners"] = _own_learners(learners, labelled, numbers_in(train, y_names, censored, lod), pool, not_inputs, seed, report, arrays)
         return _ask("select", body, arrays, report, source, ids)
 
@@ -376,25 +381,35 @@ def warn(messages: Iterable[str]) -> None:
         warnings.warn(message, NextbatchWarning, stacklevel=level)
 
 
-def add_labels(train: Table, y: Any, tables: list[Table], named: Any = None) -> list[str]:
+def add_noise(train: Table, label_sd: Any, y_names: list[str], tables: list[Table]) -> list[str]:
+    """Return the names of the columns with the standard deviations of labels, which are added unless they are names."""
+    if label_sd is None:
+        return []
+    names = add_labels(train, label_sd, tables, "label_sd", "label_sd")
+    if len(names) != len(y_names):
+        raise RequestError(f"label_sd has {len(names)} columns, and y {len(y_names)}")
+    return names
+
+
+def add_labels(train: Table, y: Any, tables: list[Table], named: Any = None, argument: str = "y") -> list[str]:
     """Return the names of the columns with the labels, which are added unless y is names already.
 
-    Their name is that of y, or `named`.
+    Their name is that of y, or `named`. Messages call them as the argument is called.
     """
     is_name = isinstance(y, str) or isinstance(y, (int, np.integer)) and not train.matrix_names
     names = [str(y)] if is_name else y
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         if train.matrix_names:
-            raise RequestError(f"y={y!r} names a column, but labelled is an array: give the labels themselves")
+            raise RequestError(f"{argument}={y!r} names a column, but labelled is an array: give the labels themselves")
         for name in names:
             if name not in train.names():
                 raise DataError(f"labelled has no column {name!r} with the labels; its columns are {', '.join(train.names())}")
         return list(names)
     if y is None:
         raise RequestError("give y: the labels, or the name of their column")
-    columns = _tables.label_columns(y, "y", train.rows)
+    columns = _tables.label_columns(y, argument, train.rows)
     named = getattr(y, "name", None) or named
-    own = [str(named or "y")] if len(columns) == 1 else [f"y{k}" for k in range(len(columns))]
+    own = [str(named or "y")] if len(columns) == 1 else [f"{argument}{k}" for k in range(len(columns))]
     taken = {column for t in tables for column in t.names()}
     for k, name in enumerate(own):
         while name in taken:  # with an underscore before it, a column with the name of the label is not an input
