@@ -203,7 +203,7 @@ func (p *Plan) readFeatures(context.Context) error {
 		p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = r.Features.Train, r.Features.Pool, r.Features.Aims
 	}
 	p.problem.Shared, p.problem.RowName = r.Shared, r.RowName
-	p.problem.Learnt.Members = predicted(p.problem.Pool.Cols)
+	p.problem.Learnt.Members = predictions(p.problem.Pool.Cols)
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
@@ -214,12 +214,12 @@ func (p *Plan) readFeatures(context.Context) error {
 		Inputs: p.problem.Pool.Cols})
 }
 
-// predicted is the members of an ensemble whose predictions are the rows.
-type predicted int
+// predictions is the members of an ensemble whose predictions are the rows.
+type predictions int
 
-func (p predicted) Inputs() int  { return int(p) }
-func (p predicted) Members() int { return int(p) }
-func (p predicted) Predictions(_ context.Context, rows matrix.Dense[float32]) (matrix.Dense[float32], error) {
+func (p predictions) Inputs() int  { return int(p) }
+func (p predictions) Members() int { return int(p) }
+func (p predictions) Predictions(_ context.Context, rows matrix.Dense[float32]) (matrix.Dense[float32], error) {
 	return rows, nil
 }
 

@@ -57,22 +57,22 @@ type Repeated struct {
 	Cost float64
 }
 
-// Number is a limit that is a number, under the name of its field; 0 is none.
-type Number struct {
+// Limit is a limit that is a number, under the name of its field; 0 is none.
+type Limit struct {
 	Field string
 	Is    int
 }
 
 // OfGroups returns the limits on the rows of a group, and on the number of groups.
-func (l *Limits) OfGroups() []Number {
-	return []Number{{"PerGroup", l.PerGroup}, {"MinPerGroup", l.MinPerGroup}, {"MaxGroups", l.MaxGroups}}
+func (l *Limits) OfGroups() []Limit {
+	return []Limit{{"PerGroup", l.PerGroup}, {"MinPerGroup", l.MinPerGroup}, {"MaxGroups", l.MaxGroups}}
 }
 
 // Grouped reports whether the numbers of groups, or of rows in a group, are limited.
-func (l *Limits) Grouped() bool { return slices.ContainsFunc(l.OfGroups(), Number.Given) }
+func (l *Limits) Grouped() bool { return slices.ContainsFunc(l.OfGroups(), Limit.Given) }
 
 // Given reports whether there is such a limit.
-func (n Number) Given() bool { return n.Is != 0 }
+func (n Limit) Given() bool { return n.Is != 0 }
 
 // MeasuresAgain reports whether any row is measured more than once.
 func (l *Limits) MeasuresAgain() bool { return l.Replicates > 1 || l.ReplicateShare > 0 }

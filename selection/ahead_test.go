@@ -169,7 +169,7 @@ func TestAheadKeepsUp(t *testing.T) {
 
 // firstRun is the first run with the lowest value that it can have.
 func firstRun(t *testing.T, q *question, l *limits) *present {
-	runs, sizes := ahead.NewRuns(l.Batch), runSizes(q.batch, q.constraints.Runs)
+	runs, sizes := ahead.NewRuns(l.Tally), runSizes(q.batch, q.constraints.Runs)
 	for v := range runs.Values {
 		fixed := make([]int, len(runs.Values))
 		fixed[v] = sizes[0]

@@ -130,11 +130,11 @@ func (q *question) feasible(pool int) (bool, error) {
 	case l.over(q.batch) || l.overGroups > 0:
 		return false, nil
 	case q.constraints.Same != nil:
-		a := ahead.NewRuns(l.Batch)
+		a := ahead.NewRuns(l.Tally)
 		can := a.Start(make([]int, len(a.Values)), runSizes(q.batch, q.constraints.Runs), -1)
 		return can, a.Err()
 	case q.constraints.looksAhead():
-		return ahead.NewGroups(l.Batch).Fits() && (l.Count > 0 || q.mayBeEmpty() || l.anyAhead()), nil
+		return ahead.NewGroups(l.Tally).Fits() && (l.Count > 0 || q.mayBeEmpty() || l.anyAhead()), nil
 	}
 	return true, nil
 }
@@ -159,7 +159,7 @@ func (q *question) mayBeEmpty() bool {
 
 // anyAhead reports whether any row may be the first of a batch that looks ahead at groups.
 func (l *limits) anyAhead() bool {
-	a := ahead.NewGroups(l.Batch)
+	a := ahead.NewGroups(l.Tally)
 	for row := range l.open {
 		if l.Available(row) && a.Allows(row) {
 			return true

@@ -15,7 +15,7 @@ import (
 
 // limits keeps track of the constraints: which pool rows may be picked now.
 type limits struct {
-	*ahead.Batch
+	*ahead.Tally
 	constraints Constraints
 	open        []bool  // may be picked
 	room        int     // rows that may be picked
@@ -53,7 +53,7 @@ type lookAhead interface {
 // newLimits starts with an empty batch. The rows by their costs are those of dearestFirst.
 func newLimits(pool, size int, pending []int, c Constraints, byCost []int32) *limits {
 	l := &limits{constraints: c, slack: 1, byCost: byCost, open: make([]bool, pool),
-		Batch: &ahead.Batch{Size: size, Cost: c.Cost, Budget: c.Budget, Same: c.Same,
+		Tally: &ahead.Tally{Size: size, Cost: c.Cost, Budget: c.Budget, Same: c.Same,
 			PerGroup: ahead.PerGroup{Least: c.MinPerGroup, Most: c.PerGroup, Groups: c.MaxGroups},
 			Selected: make([]bool, pool), Excluded: make([]bool, pool), Pending: make([]bool, pool)}}
 	if c.PerGroup == 0 {
@@ -151,9 +151,9 @@ func (l *limits) allows(row int) bool {
 func (l *limits) startAhead(at *present) error {
 	switch {
 	case at != nil:
-		l.ahead = at.runs.On(l.Batch, at.fixed, at.later, at.value)
+		l.ahead = at.runs.On(l.Tally, at.fixed, at.later, at.value)
 	case l.constraints.looksAhead():
-		l.ahead = ahead.NewGroups(l.Batch)
+		l.ahead = ahead.NewGroups(l.Tally)
 	default:
 		return nil
 	}

@@ -67,7 +67,7 @@ func (q *question) solveRuns(m Method, pool int, open func(space.Use) (space.Row
 		return nil, &MethodError{Method: m.Name(), Reason: "it has no gain by which the values of runs could be compared"}
 	}
 	l := q.withRequired(pool)
-	r := &runs{question: q, method: m, open: open, pool: pool, limits: l, ahead: ahead.NewRuns(l.Batch),
+	r := &runs{question: q, method: m, open: open, pool: pool, limits: l, ahead: ahead.NewRuns(l.Tally),
 		sizes:  runSizes(q.batch, q.constraints.Runs),
 		placed: map[int]int{}, known: map[int]Pick{}}
 	r.fixed = make([]int, len(r.ahead.Values))

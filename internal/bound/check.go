@@ -56,14 +56,14 @@ func (w wording) checkCosts() error {
 
 func (w wording) checkGroups() error {
 	of := w.OfGroups()
-	if at := slices.IndexFunc(of, limits.Number.Given); at >= 0 && w.GroupColumn == "" {
+	if at := slices.IndexFunc(of, limits.Limit.Given); at >= 0 && w.GroupColumn == "" {
 		return tables.Refuse("%s and %s go together", w.named("GroupColumn"), w.named(of[at].Field))
 	} else if at < 0 && w.GroupColumn != "" && w.Layout.Plate == "" {
 		return tables.Refuse(
 			"%s alone changes nothing: limit the groups with %s, %s or %s, or keep them apart on plates with %s",
 			w.named("GroupColumn"), w.named(of[0].Field), w.named(of[1].Field), w.named(of[2].Field), w.named("Plate"))
 	}
-	for _, limit := range append(of, limits.Number{Field: "Runs", Is: w.Runs}) {
+	for _, limit := range append(of, limits.Limit{Field: "Runs", Is: w.Runs}) {
 		if limit.Is < 0 {
 			return tables.Refuse("%s must be at least 1", w.named(limit.Field))
 		}

@@ -39,7 +39,7 @@ func (b *Bound) Explain(conflict *selection.ConflictError) error {
 // undecided refuses runs and groups of which it takes too long to find out whether they can be combined.
 func (b *Bound) undecided() error {
 	fields := []string{b.text("Same")}
-	for _, limit := range append(b.OfGroups(), limits.Number{Field: "Runs", Is: b.Ask.Runs}) {
+	for _, limit := range append(b.OfGroups(), limits.Limit{Field: "Runs", Is: b.Ask.Runs}) {
 		if limit.Given() {
 			fields = append(fields, b.text(limit.Field))
 		}

@@ -124,15 +124,15 @@ func span(a, b, count int) (first, last int) {
 	return min(a, b), max(a, b)
 }
 
-// place is a well, or a row or a column, whose other number is -1.
-type place struct{ row, column int }
+// position is a well, or a row or a column, whose other number is -1.
+type position struct{ row, column int }
 
-func (p *Plate) place(text string) (place, error) {
+func (p *Plate) place(text string) (position, error) {
 	parts := places.FindStringSubmatch(text)
 	if parts == nil || text == "" {
-		return place{}, fmt.Errorf("name a well, as in A1, a row, as in A, or a column, as in 12")
+		return position{}, fmt.Errorf("name a well, as in A1, a row, as in A, or a column, as in 12")
 	}
-	at := place{-1, -1}
+	at := position{-1, -1}
 	if parts[1] != "" {
 		if at.row = rowNumber(strings.ToUpper(parts[1])); at.row >= p.Rows {
 			return at, fmt.Errorf("the plate has no row %s: its %s", strings.ToUpper(parts[1]),

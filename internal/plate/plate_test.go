@@ -90,7 +90,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for row := range p.Rows { // the names can be read again
 			for column := range p.Columns {
-				if at, err := p.place(p.Name(row, column)); err != nil || at != (place{row, column}) {
+				if at, err := p.place(p.Name(row, column)); err != nil || at != (position{row, column}) {
 					t.Fatalf("%s is %v, %v", p.Name(row, column), at, err)
 				}
 			}

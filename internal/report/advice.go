@@ -22,7 +22,7 @@ type Advice struct {
 	Target, ID string // its columns
 	Learner    learner.Kind
 	Decimal    byte // mark of the table; 0 means a point
-	Run        Run
+	About      About
 	Result     AdviceResult
 
 	found *benchmark.Advice
@@ -57,7 +57,7 @@ type AdviceResult struct {
 	Fall     *estimate.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
 	Methods  []AdviceMethod     `json:"methods"`
 	Replay   *Replayed          `json:"replay,omitempty"`
-	Run
+	About
 }
 
 // AdviceTarget is the model that suits the labels of one of several targets.
@@ -88,17 +88,17 @@ type Replayed struct {
 
 // AdviceOf completes what a replay on the labelled rows found by its result.
 func AdviceOf(advice *benchmark.Advice, rows *tables.Rows, a Advice) *Advice {
-	a.found, a.Result = advice, adviceResult(advice, rows, a.Run)
+	a.found, a.Result = advice, adviceResult(advice, rows, a.About)
 	return &a
 }
 
-func adviceResult(advice *benchmark.Advice, rows *tables.Rows, run Run) AdviceResult {
+func adviceResult(advice *benchmark.Advice, rows *tables.Rows, about About) AdviceResult {
 	r := AdviceResult{
 		Verdict: advice.Verdict.String(), Answer: advice.Answer().String(), Because: advice.Because.String(),
 		More: advice.More, Repeats: advice.Repeats, Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy,
 		Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
 		Ratio: fitted.Float(advice.Variation.Ratio), Expected: fitted.Float(advice.Variation.Expected),
-		Methods: []AdviceMethod{}, Run: run,
+		Methods: []AdviceMethod{}, About: about,
 	}
 	for i, m := range advice.Chosen {
 		if i == 0 {
@@ -151,7 +151,7 @@ func (a *Advice) Sentences() (texts []string) {
 
 // Tables returns the advice, the comparison of each method, and the errors.
 func (a *Advice) Tables() []*Table {
-	facts := &Table{Columns: []Column{{Head: "advice"}, {Head: ""}}, Facts: true}
+	facts := &Table{Columns: []Heading{{Head: "advice"}, {Head: ""}}, Facts: true}
 	add := func(name, format string, args ...any) {
 		facts.Rows = append(facts.Rows, Row{Cells: []Cell{Text(name), Text(a.say(format, args...))}})
 	}
@@ -198,7 +198,7 @@ func (a *Advice) gainsTable(c *benchmark.Comparison) *Table {
 		Note: a.say("Error: RMSE on held-out rows, the geometric mean over %d splits and the rounds with %d to %d labels. "+
 			"Intervals hold at %.0f %% for all methods together, corrected for splits that share rows.",
 			c.Splits, c.Labels[1], c.Labels[last], 100*c.Confidence),
-		Columns: []Column{{Head: "method"}, {Head: "error"}, {Head: "labels to reach the final error of random"}},
+		Columns: []Heading{{Head: "method"}, {Head: "error"}, {Head: "labels to reach the final error of random"}},
 	}
 	for _, g := range c.Methods {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(g.Spec),
@@ -212,10 +212,10 @@ func (a *Advice) errorsTable() *Table {
 		Title: "RMSE by labels",
 		Note: fmt.Sprintf("On held-out rows, in units of the labels' deviation; geometric means over %d splits.",
 			a.found.Comparison.Splits),
-		Columns: []Column{{Head: "method"}},
+		Columns: []Heading{{Head: "method"}},
 	}
 	for _, n := range a.found.Comparison.Labels {
-		t.Columns = append(t.Columns, Column{Head: strconv.Itoa(n)})
+		t.Columns = append(t.Columns, Heading{Head: strconv.Itoa(n)})
 	}
 	for _, spec := range adviceSpecs(a.found) {
 		row := Row{Cells: []Cell{Text(spec)}}

@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/learner"
 )
 
-// Run is what the answers of commands say about their run.
-type Run struct {
+// About is what the answers of commands say about their run.
+type About struct {
 	Seed     uint64   `json:"seed"`
 	Warnings []string `json:"warnings"`
 	Seconds  float64  `json:"seconds"`
@@ -32,7 +32,7 @@ type Audit struct {
 	Level   float64            // p-value up to which a label is called suspect
 	Most    int                // labels to list at most, beside those that are suspect; 0 means all
 	Style   dataset.Style      // of the table
-	Run     Run
+	About   About
 }
 
 // AuditResult is what audit prints as JSON.
@@ -52,7 +52,7 @@ type AuditResult struct {
 	Found      []AuditFinding      `json:"findings"`
 	// labels of a campaign that wait for a second look, and were not examined
 	Waiting []campaign.Waiting `json:"waiting,omitempty"`
-	Run
+	About
 
 	answer, chosen words.Text // Answer and Learner
 	decimal        byte       // mark of the table; 0 means a point
@@ -82,7 +82,7 @@ func (a *Audit) Result() AuditResult {
 func (a *Audit) result(r *audit.Report) AuditResult {
 	result := AuditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.Level)), Level: a.Level, RMSE: fitted.Float(r.RMSE),
 		LeftOut: r.LeftOut, Learner: r.Learner.String(), Candidates: r.Candidates,
-		Found: []AuditFinding{}, Run: a.Run, chosen: r.Learner, decimal: a.Style.Decimal}
+		Found: []AuditFinding{}, About: a.About, chosen: r.Learner, decimal: a.Style.Decimal}
 	listed := r.Findings
 	if a.Most > 0 {
 		listed = r.Findings[:min(max(a.Most, result.Suspects), len(r.Findings))]
@@ -176,7 +176,7 @@ func (r AuditResult) Table() *Table {
 			"probability of 95 %%. Score: the error over the median error of such rows. The p-value is corrected for the "+
 			"number of labels; it is shown where it is at most %v. A larger one does not mean that the label is right, only "+
 			"that its error is not unusual among so many.", r.judges(), audit.ShownP),
-		Columns: []Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"},
+		Columns: []Heading{{Head: "row or id"}, {Head: "label"}, {Head: "prediction and its interval"},
 			{Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {

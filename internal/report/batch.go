@@ -13,9 +13,9 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 )
 
-// Batch holds the contents of a page about one selected batch. The caller
+// BatchPage holds the contents of a page about one selected batch. The caller
 // supplies everything in the reader's terms: row names, units of the labels.
-type Batch struct {
+type BatchPage struct {
 	Title    string
 	Intro    []string  // paragraphs
 	Next     []Step    // what the reader does with the batch
@@ -46,7 +46,7 @@ type Fact struct{ Name, Value string }
 type BatchPick struct {
 	ID          string
 	Row         int      // in the input
-	Inputs      []string // values, as in the table, one for each of Batch.Inputs
+	Inputs      []string // values, as in the table, one for each of BatchPage.Inputs
 	Apart       []string // names of the inputs in which it differs from other rows
 	Score       float64
 	Predictions []Predicted // of the label; one for each of several targets
@@ -78,7 +78,7 @@ type BatchMap struct {
 }
 
 // Page lays out the batch as a page.
-func (b *Batch) Page() *Page {
+func (b *BatchPage) Page() *Page {
 	p := &Page{Title: b.Title, Intro: b.Intro, Warnings: b.Warnings}
 	figures := b.figures()
 	if len(b.First) > 0 {
@@ -107,7 +107,7 @@ func (b *Batch) Page() *Page {
 }
 
 // figuresTitle is that of the figures below the batch.
-func (b *Batch) figuresTitle() string {
+func (b *BatchPage) figuresTitle() string {
 	if b.Map != nil && len(b.First) == 0 {
 		return "Where the picks lie"
 	}
@@ -115,7 +115,7 @@ func (b *Batch) figuresTitle() string {
 }
 
 func factTable(facts []Fact) *Table {
-	t := &Table{Columns: []Column{{Head: "what"}, {Head: "value"}}, Facts: true}
+	t := &Table{Columns: []Heading{{Head: "what"}, {Head: "value"}}, Facts: true}
 	for _, f := range facts {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(f.Name), Text(f.Value)}})
 	}
@@ -130,14 +130,14 @@ const (
 )
 
 // tables are the batch and, if there are any, the labelled rows that are measured once more.
-func (b *Batch) tables() []*Table {
+func (b *BatchPage) tables() []*Table {
 	if len(b.Repeats) == 0 {
 		return []*Table{b.table()}
 	}
-	t := &Table{Title: "Labelled rows that are measured once more", Columns: []Column{{Head: "id"}},
+	t := &Table{Title: "Labelled rows that are measured once more", Columns: []Heading{{Head: "id"}},
 		Note: "Rows that were measured before, which show how much measurements of the same row differ."}
 	if len(b.Plates) > 0 {
-		t.Columns = append(t.Columns, Column{Head: "well"})
+		t.Columns = append(t.Columns, Heading{Head: "well"})
 	}
 	for _, r := range b.Repeats {
 		cells := []Cell{Text(r.ID)}
@@ -150,9 +150,9 @@ func (b *Batch) tables() []*Table {
 }
 
 // table has one row per pick, and only the columns for which there are numbers.
-func (b *Batch) table() *Table {
+func (b *BatchPage) table() *Table {
 	shown, targets := b.shownInputs(), min(b.predicted(), mostTargets)
-	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}}, Fit: true,
+	t := &Table{Columns: []Heading{{Head: "pick"}, {Head: "id"}}, Fit: true,
 		Note: "In pick order. Click a reason for all that is known about a pick, and a heading to sort; point at a row to " +
 			"find it in the figures."}
 	if len(shown) < len(b.Inputs) {
@@ -160,15 +160,15 @@ func (b *Batch) table() *Table {
 	}
 	lab := b.labColumns()
 	for _, c := range lab {
-		t.Columns = append(t.Columns, Column{Head: c.head})
+		t.Columns = append(t.Columns, Heading{Head: c.head})
 	}
 	for _, column := range shown {
-		t.Columns = append(t.Columns, Column{Head: b.Inputs[column]})
+		t.Columns = append(t.Columns, Heading{Head: b.Inputs[column]})
 	}
 	for k := range targets {
-		t.Columns = append(t.Columns, Column{Head: b.predictionHead(k)})
+		t.Columns = append(t.Columns, Heading{Head: b.predictionHead(k)})
 	}
-	t.Columns = append(t.Columns, Column{Head: "reason"})
+	t.Columns = append(t.Columns, Heading{Head: "reason"})
 	for i, p := range b.Picks {
 		cells := []Cell{Count(i + 1), Text(p.ID)}
 		for _, c := range lab {
@@ -192,7 +192,7 @@ type labColumn struct {
 }
 
 // labColumns are those that the picks have values for.
-func (b *Batch) labColumns() (list []labColumn) {
+func (b *BatchPage) labColumns() (list []labColumn) {
 	has := func(of func(BatchPick) bool) bool { return slices.ContainsFunc(b.Picks, of) }
 	if has(func(p BatchPick) bool { return p.Run > 0 }) {
 		list = append(list, labColumn{"run", func(p BatchPick) Cell { return Count(p.Run) }})
@@ -207,7 +207,7 @@ func (b *Batch) labColumns() (list []labColumn) {
 }
 
 // predicted is the number of targets that all picks have predictions of.
-func (b *Batch) predicted() int {
+func (b *BatchPage) predicted() int {
 	if len(b.Picks) == 0 {
 		return 0
 	}
@@ -215,7 +215,7 @@ func (b *Batch) predicted() int {
 }
 
 // predictionHead is the heading of the predictions of a target.
-func (b *Batch) predictionHead(target int) string {
+func (b *BatchPage) predictionHead(target int) string {
 	if len(b.Targets) < 2 {
 		return "prediction"
 	}
@@ -223,7 +223,7 @@ func (b *Batch) predictionHead(target int) string {
 }
 
 // shownInputs returns the inputs that matter most, in the order of the table.
-func (b *Batch) shownInputs() []int {
+func (b *BatchPage) shownInputs() []int {
 	matters := b.Matters
 	if matters == nil {
 		matters = b.timesApart()
@@ -239,7 +239,7 @@ func (b *Batch) shownInputs() []int {
 }
 
 // whyShown says which inputs the table shows.
-func (b *Batch) whyShown() string {
+func (b *BatchPage) whyShown() string {
 	if b.Matters == nil {
 		return "those that set the picks apart from other rows most often"
 	}
@@ -248,7 +248,7 @@ func (b *Batch) whyShown() string {
 }
 
 // timesApart counts for each input the picks that differ in it from other rows.
-func (b *Batch) timesApart() []float64 {
+func (b *BatchPage) timesApart() []float64 {
 	times := make([]float64, len(b.Inputs))
 	for _, p := range b.Picks {
 		for _, name := range p.Apart {
@@ -261,7 +261,7 @@ func (b *Batch) timesApart() []float64 {
 }
 
 // reasonCell is the short reason, and on click what the other columns do not show.
-func (b *Batch) reasonCell(pick int, shown []int, targets int) Cell {
+func (b *BatchPage) reasonCell(pick int, shown []int, targets int) Cell {
 	p := b.Picks[pick]
 	c := Text(p.Short)
 	if p.Reason != p.Short {
@@ -293,7 +293,7 @@ func (b *Batch) reasonCell(pick int, shown []int, targets int) Cell {
 
 // inputCell shows the value of an input as the table has it; a column of numbers
 // sorts as numbers.
-func (b *Batch) inputCell(pick, column int) Cell {
+func (b *BatchPage) inputCell(pick, column int) Cell {
 	c := Text(b.Picks[pick].Inputs[column])
 	for _, p := range b.Picks {
 		if _, err := strconv.ParseFloat(p.Inputs[column], 64); err != nil && p.Inputs[column] != "" {
@@ -316,7 +316,7 @@ func (b *Batch) inputCell(pick, column int) Cell {
 func pickKey(i int) string { return "pick-" + strconv.Itoa(i+1) }
 
 // pickTip describes pick i: its name, inputs and prediction.
-func (b *Batch) pickTip(i int) string {
+func (b *BatchPage) pickTip(i int) string {
 	p := b.Picks[i]
 	lines := []string{fmt.Sprintf("pick %d: %s", i+1, p.ID)}
 	for column, name := range b.Inputs[:min(len(b.Inputs), tipInputs)] {
@@ -337,7 +337,7 @@ func significant(v float64) Cell {
 }
 
 // hasFinite reports whether this number is finite for at least one pick.
-func (b *Batch) hasFinite(of func(BatchPick) float64) bool {
+func (b *BatchPage) hasFinite(of func(BatchPick) float64) bool {
 	for _, p := range b.Picks {
 		if v := of(p); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			return true
@@ -347,7 +347,7 @@ func (b *Batch) hasFinite(of func(BatchPick) float64) bool {
 }
 
 // figures returns the map, and scores and uncertainties by pick.
-func (b *Batch) figures() (list []*Figure) {
+func (b *BatchPage) figures() (list []*Figure) {
 	if b.Map != nil {
 		list = append(list, b.Map.Figure(b))
 	}
@@ -377,7 +377,7 @@ func same(numbers []float64) bool {
 	return len(numbers) > 1 && !slices.ContainsFunc(numbers, func(v float64) bool { return v != numbers[0] })
 }
 
-func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {
+func (b *BatchPage) uncertainties(x, uncertainties []float64) *Figure {
 	f := Curves("Uncertainty by pick", "pick", "uncertainty", nil)
 	f.Panels[0].Marks = b.marks("pick", x, uncertainties)
 	if !math.IsNaN(b.Typical) {
@@ -396,7 +396,7 @@ func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {
 }
 
 // marks has one mark per pick.
-func (b *Batch) marks(name string, x, y []float64) (list []Mark) {
+func (b *BatchPage) marks(name string, x, y []float64) (list []Mark) {
 	for i := range x {
 		list = append(list, Mark{Name: name, X: x[i], Y: y[i], Tip: b.pickTip(i), key: pickKey(i)})
 	}
@@ -420,7 +420,7 @@ func scaleFor(numbers []float64) Scale {
 
 // Figure draws the map of a batch, in layers from the most rows to the fewest. Labelled rows and picks
 // are hollow, so they hide nothing.
-func (m *BatchMap) Figure(b *Batch) *Figure {
+func (m *BatchMap) Figure(b *BatchPage) *Figure {
 	p := Panel{
 		XLabel: fmt.Sprintf("first principal direction (%.0f %% of the variance)", 100*m.Share[0]),
 		YLabel: fmt.Sprintf("second principal direction (%.0f %%)", 100*m.Share[1]),

@@ -11,9 +11,9 @@ import (
 
 const hostile = `<script>alert("1")</script> & '"><img src=x onerror=y>`
 
-func sampleBatch() *Batch {
+func sampleBatch() *BatchPage {
 	nan := math.NaN()
-	return &Batch{
+	return &BatchPage{
 		Title: "2 rows", Intro: []string{hostile}, Facts: []Fact{{"method", "lcmd-tp:grad>sketch(512)"}, {hostile, hostile}},
 		Errors: []Fact{{"RMSE", "0.1"}}, Warnings: []string{"one row " + hostile}, Typical: 0.5,
 		Inputs: []string{hostile, "colour"},
@@ -29,7 +29,7 @@ func sampleBatch() *Batch {
 	}
 }
 
-func batchPage(t *testing.T, b *Batch) string {
+func batchPage(t *testing.T, b *BatchPage) string {
 	t.Helper()
 	var page bytes.Buffer
 	if err := b.Page().Write(&page); err != nil {
@@ -72,12 +72,13 @@ func TestBatchPage(t *testing.T) {
 func TestMinimalBatchPage(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	reasons := batchPage(t, &Batch{Title: "narrow", Typical: nan,
+	reasons := batchPage(t, &BatchPage{Title: "narrow", Typical: nan,
 		Picks: []BatchPick{{ID: "a", Score: nan, Uncertainty: nan, Reason: strings.Repeat("far from all others ", 9)}}})
 	if !strings.Contains(reasons, `class="sortable fit"`) || !strings.Contains(reasons, `<td data-head="reason"`) {
 		t.Error("on a narrow screen a reason is beside the picture")
 	}
-	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Uncertainty: nan}}})
+	page := batchPage(t, &BatchPage{Title: "1 row", Typical: nan,
+		Picks: []BatchPick{{ID: "a", Score: nan, Uncertainty: nan}}})
 	for _, no := range []string{"<figure>", `class="warnings"`, "prediction", "Predicted"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)

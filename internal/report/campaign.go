@@ -326,7 +326,7 @@ func (s *Standing) learnersTable(t wire.TargetStatus, most int) *Table {
 		Title: "Learners so far",
 		Note: "The weights of the learners in the model of each ask, and its error on labelled rows that it held out. " +
 			"Most of these were picked because they are unusual, so the error on the open rows is lower as a rule.",
-		Columns: []Column{{Head: "ask"}, {Head: "labels"}, {Head: "RMSE out of fold"}, {Head: "weights"}},
+		Columns: []Heading{{Head: "ask"}, {Head: "labels"}, {Head: "RMSE out of fold"}, {Head: "weights"}},
 	}
 	shown := t.Learners[max(0, len(t.Learners)-most):]
 	if n := len(t.Learners); n > len(shown) {
@@ -388,7 +388,7 @@ func (s *Standing) curveTable(t wire.TargetStatus) *Table {
 		Title: models + " so far",
 		Note: fmt.Sprintf("%s that predicted at least %d random rows whose labels are known.", models,
 			estimate.LeastAudited),
-		Columns: []Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
+		Columns: []Heading{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE and its interval"}},
 	}
 	if s.Learner.Blends() {
 		table.Note += " Labelled rows are predicted by models of four fifths of the labels, and listed there."
@@ -467,7 +467,7 @@ func (s *Standing) outcomeFigure(target int, name string) *Figure {
 
 // outTable lists the asks with rows that are still out.
 func outTable(s *Standing) *Table {
-	t := &Table{Columns: []Column{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"},
+	t := &Table{Columns: []Heading{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"},
 		{Head: "of"}, {Head: "lease ends"}}}
 	handed := s.state.Handed()
 	for _, ask := range s.state.Asks {
@@ -497,7 +497,7 @@ func outTable(s *Standing) *Table {
 // historyTable lists the last events, the latest first.
 func historyTable(s *Standing) *Table {
 	const most = 50
-	t := &Table{Columns: []Column{{Head: "event"}, {Head: "time"}, {Head: "person"}, {Head: "what"}}}
+	t := &Table{Columns: []Heading{{Head: "event"}, {Head: "time"}, {Head: "person"}, {Head: "what"}}}
 	for _, e := range slices.Backward(s.log[max(0, len(s.log)-most):]) {
 		what := s.say("%v", EventWords(e))
 		if s.state.Undone(e.Seq) {

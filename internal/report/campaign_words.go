@@ -224,7 +224,7 @@ func CountsText(c campaign.Counts) words.Text {
 
 // WaitingTable lists labels that wait for a second look, with this decimal mark; 0 means a point.
 func WaitingTable(list []campaign.Waiting, decimal byte) *Table {
-	t := &Table{Title: "Labels that wait", Columns: []Column{{Head: "row or id"}, {Head: "target"}, {Head: "why"}}}
+	t := &Table{Title: "Labels that wait", Columns: []Heading{{Head: "row or id"}, {Head: "target"}, {Head: "why"}}}
 	for _, w := range list {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(w.ID), Text(w.Target), Text(w.Why.In(decimal))}})
 	}

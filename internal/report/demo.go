@@ -69,7 +69,7 @@ func (r DemoResult) Headline() string {
 func (r DemoResult) Table(test int) *Table {
 	t := &Table{
 		Title:   fmt.Sprintf("RMSE on %s", words.Count(test, "held-out row", "held-out rows")),
-		Columns: []Column{{Head: "labels"}},
+		Columns: []Heading{{Head: "labels"}},
 		Note: fmt.Sprintf("%s Mean of %s, seed %d.", r.Headline(),
 			words.Count(r.Repeats, "repetition", "repetitions"), r.Seed),
 	}
@@ -77,7 +77,7 @@ func (r DemoResult) Table(test int) *Table {
 		t.Note += fmt.Sprintf(" It took %.0f seconds.", r.Seconds)
 	}
 	for _, spec := range DemoSpecs() {
-		t.Columns = append(t.Columns, Column{Head: spec})
+		t.Columns = append(t.Columns, Heading{Head: spec})
 	}
 	for i, n := range r.Labels {
 		row := Row{Cells: []Cell{Count(n)}}
@@ -109,7 +109,7 @@ func (r DemoResult) figure() *Figure {
 }
 
 // Page is the page about the first batch and the learning curves, and a picture of both.
-func (r DemoResult) Page(batch *Batch, test int, next Step) (page *Page, picture *Figure) {
+func (r DemoResult) Page(batch *BatchPage, test int, next Step) (page *Page, picture *Figure) {
 	curves := r.figure()
 	batch.Title, batch.First, batch.Next = "nextbatch demo", []*Figure{curves}, []Step{next}
 	batch.Intro = []string{r.Headline(),

@@ -10,7 +10,7 @@ func ExampleTable() {
 	t := report.Table{
 		Title:   "RMSE after the last batch",
 		Note:    "2 methods x 1 data set x 5 splits: 10 runs.",
-		Columns: []report.Column{{Head: "Data set"}, {Head: "Random"}, {Head: "LCMD-TP"}},
+		Columns: []report.Heading{{Head: "Data set"}, {Head: "Random"}, {Head: "LCMD-TP"}},
 		Rows: []report.Row{{Cells: []report.Cell{report.Text("sgemm"), report.Number(0.1003, 3),
 			report.Number(0.0918, 3).Bold()}}},
 	}

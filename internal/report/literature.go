@@ -45,8 +45,8 @@ func literatureTable(v view, methods []string, names map[string]string) *Table {
 	fair := v.OnCommonSplits(methods...)
 	sets := fair.Common(methods...)
 	t := &Table{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Method"}}, methodColumns,
-			[]Column{{Head: "mean log RMSE"}, {Head: "std. err."}, {Head: "runs"}})}
+		Columns: slices.Concat([]Heading{{Head: "Method"}}, methodColumns,
+			[]Heading{{Head: "mean log RMSE"}, {Head: "std. err."}, {Head: "runs"}})}
 	for _, m := range methods {
 		mean := fair.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...)
 		cells := append([]Cell{Text(names[m])}, v.methodCells(m)...)

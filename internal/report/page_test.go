@@ -76,7 +76,7 @@ func TestPageFigures(t *testing.T) {
 // TestPageTables: facts have no headings, and only long tables scroll.
 func TestPageTables(t *testing.T) {
 	t.Parallel()
-	long := &Table{Columns: []Column{{Head: "n"}}}
+	long := &Table{Columns: []Heading{{Head: "n"}}}
 	for i := range tallRows + 1 {
 		long.Rows = append(long.Rows, Row{Cells: []Cell{Count(i)}})
 	}

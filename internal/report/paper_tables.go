@@ -12,10 +12,10 @@ import (
 // all methods. A table with nothing to compare is omitted.
 func paperTables(v view) (tables []*Table) {
 	sets := &Table{Name: v.name + "-paper-data-sets", Title: "RMSE compared with the paper: " + settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Number"}, {Head: "Data set"}}, paperColumns())}
+		Columns: slices.Concat([]Heading{{Head: "Number"}, {Head: "Data set"}}, paperColumns())}
 	all := &Table{Name: v.name + "-paper-all-methods", Title: "Mean log errors compared with the paper: " +
 		settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Number"}}, paperColumns())}
+		Columns: slices.Concat([]Heading{{Head: "Number"}}, paperColumns())}
 	list := v.CompareWithPaper()
 	for i, a := range list {
 		t, cells := all, []Cell{Text(a.What)}
@@ -58,7 +58,7 @@ func largestDifference(list []benchmark.PaperComparison) string {
 		methodTitle(worst.Method), worst.DataSet)
 }
 
-func paperColumns() []Column {
-	return slices.Concat(methodColumns, []Column{{Head: "ours"}, {Head: "paper"}, {Head: "difference"},
+func paperColumns() []Heading {
+	return slices.Concat(methodColumns, []Heading{{Head: "ours"}, {Head: "paper"}, {Head: "difference"},
 		{Head: "std. err."}, {Head: "in %"}, {Head: "runs"}})
 }

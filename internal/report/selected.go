@@ -45,9 +45,9 @@ func (s *Selected) say(format string, args ...any) string {
 }
 
 // Batch returns the contents of the page about the batch.
-func (s *Selected) Batch(ctx context.Context) (*Batch, error) {
+func (s *Selected) Batch(ctx context.Context) (*BatchPage, error) {
 	batch, problem := s.Result.Batch, s.Plan.Problem()
-	page := &Batch{
+	page := &BatchPage{
 		Title: words.Count(len(batch.Picks), "row to label next", "rows to label next"),
 		Intro: []string{s.say("Picked from %v, given %v.", words.Counted(s.Metrics.Pool, "candidate", "candidates"),
 			words.Counted(s.Metrics.Labelled, "labelled row", "labelled rows"))},
@@ -103,7 +103,7 @@ func (s *Selected) Batch(ctx context.Context) (*Batch, error) {
 }
 
 // layOut adds runs, replicates and plates to the page.
-func (s *Selected) layOut(page *Batch) error {
+func (s *Selected) layOut(page *BatchPage) error {
 	page.Runs = runTexts(s.Request.Same, s.Runs)
 	shape, err := s.Request.Layout.Parse(s.Request.FieldName)
 	if err != nil {
@@ -393,7 +393,7 @@ func (s *Selected) inputNames() string {
 }
 
 // predictedErrors adds the errors that the networks predict.
-func (s *Selected) predictedErrors(ctx context.Context, page *Batch, picks,
+func (s *Selected) predictedErrors(ctx context.Context, page *BatchPage, picks,
 	candidates []int) error {
 	u, err := s.Plan.Model().PredictStd(ctx, s.Plan.Rows.Pool.SelectRows(picks))
 	if err != nil {
@@ -426,7 +426,7 @@ func (s *Selected) predictedErrors(ctx context.Context, page *Batch, picks,
 }
 
 // targetErrors adds what is known about the errors of a target.
-func (s *Selected) targetErrors(ctx context.Context, page *Batch, k int,
+func (s *Selected) targetErrors(ctx context.Context, page *BatchPage, k int,
 	candidates []int) error {
 	model, prefix := s.Plan.Model().Target(k), ""
 	valid, pool := s.Metrics.ValidRMSE, s.Metrics.PoolRMSE

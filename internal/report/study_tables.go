@@ -24,7 +24,7 @@ func (v view) methodCells(method string) []Cell {
 	return []Cell{typeset(word+methodTitle(method), word+methodLaTeX(method)), typeset(kernel, formula)}
 }
 
-var methodColumns = []Column{{Head: "Selection method"}, {Head: "Kernel"}}
+var methodColumns = []Heading{{Head: "Selection method"}, {Head: "Kernel"}}
 
 // allMethods is the paper's table of all methods: mean log metrics and time.
 func allMethods(v view) *Table {
@@ -35,10 +35,10 @@ func allMethods(v view) *Table {
 	t := &Table{Name: v.name + "-all-methods", Title: "Mean log errors of all methods: " + settingTitle(v.Setting),
 		Columns: slices.Clone(methodColumns)}
 	for _, m := range benchmark.AllMetrics() {
-		t.Columns = append(t.Columns, Column{Head: m.String()})
+		t.Columns = append(t.Columns, Heading{Head: m.String()})
 	}
-	t.Columns = append(t.Columns, Column{"avg. time [s]", `avg.\ time [$s$]`},
-		Column{Head: "RMSE std. err."}, Column{Head: "runs"})
+	t.Columns = append(t.Columns, Heading{"avg. time [s]", `avg.\ time [$s$]`},
+		Heading{Head: "RMSE std. err."}, Heading{Head: "runs"})
 	v.sortByRMSE(methods, sets)
 	for i, m := range methods {
 		row := Row{Cells: v.methodCells(m), Rule: i > 0 && family(m) != family(methods[i-1])}
@@ -84,7 +84,7 @@ func byDataSet(v view, name, title string, of benchmark.Statistic) *Table {
 	for _, set := range v.DataSets {
 		lines = append(lines, line{[]Cell{Text(set)}, set, of})
 	}
-	return compareMethods(v, name, title, []Column{{Head: "Data set"}}, lines)
+	return compareMethods(v, name, title, []Heading{{Head: "Data set"}}, lines)
 }
 
 // byTarget is a table with one row per target of the data sets that have several; it is nil
@@ -99,7 +99,7 @@ func byTarget(v view, name, title string, of benchmark.Statistic) *Table {
 	if lines == nil {
 		return nil
 	}
-	t := compareMethods(v, name, title, []Column{{Head: "Data set"}, {Head: "Target"}}, lines)
+	t := compareMethods(v, name, title, []Heading{{Head: "Data set"}, {Head: "Target"}}, lines)
 	t.Note += " Errors are in units of the deviation of each target."
 	return t
 }
@@ -112,16 +112,16 @@ type line struct {
 }
 
 // compareMethods is a table with one column per method shown.
-func compareMethods(v view, name, title string, names []Column, lines []line) *Table {
+func compareMethods(v view, name, title string, names []Heading, lines []line) *Table {
 	t := &Table{Name: v.name + "-" + name, Title: title + ": " + settingTitle(v.Setting), Columns: names}
 	for _, m := range v.shown {
-		head := Column{Head: v.names[m]}
+		head := Heading{Head: v.names[m]}
 		if head.Head == methodTitle(m) {
 			head.LaTeX = methodLaTeX(m)
 		}
 		t.Columns = append(t.Columns, head)
 	}
-	t.Columns = append(t.Columns, Column{Head: "runs"})
+	t.Columns = append(t.Columns, Heading{Head: "runs"})
 	var sets []string
 	for _, l := range lines {
 		sets = append(sets, l.set)
@@ -174,16 +174,16 @@ func minusOther(v view, otherOf func(method string) string) *Table {
 	t := &Table{Columns: slices.Clone(methodColumns)}
 	several := len(v.DataSets) > 1
 	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
-		t.Columns = append(t.Columns, Column{Head: m.String() + " reduction [%]"},
-			Column{Head: "log " + m.String() + " difference"}, Column{Head: "std. err."})
+		t.Columns = append(t.Columns, Heading{Head: m.String() + " reduction [%]"},
+			Heading{Head: "log " + m.String() + " difference"}, Heading{Head: "std. err."})
 		if several {
-			t.Columns = append(t.Columns, Column{Head: "better on"})
+			t.Columns = append(t.Columns, Heading{Head: "better on"})
 		}
 	}
 	if several {
-		t.Columns = append(t.Columns, Column{Head: "data sets"})
+		t.Columns = append(t.Columns, Heading{Head: "data sets"})
 	}
-	t.Columns = append(t.Columns, Column{Head: "runs"})
+	t.Columns = append(t.Columns, Heading{Head: "runs"})
 	for _, method := range v.Finished() {
 		other := otherOf(method)
 		sets := v.OnCommonSplits(method, other).Common(method, other)
@@ -279,10 +279,10 @@ func costs(v view) *Table {
 		{"testing", func(r benchmark.Round) float64 { return r.Testing }},
 	}
 	for _, p := range parts {
-		t.Columns = append(t.Columns, Column{Head: p.head})
+		t.Columns = append(t.Columns, Heading{Head: p.head})
 	}
 	for _, head := range []string{"in all", "rest [%]", "effective dimension", "random fill-ups", "runs"} {
-		t.Columns = append(t.Columns, Column{Head: head})
+		t.Columns = append(t.Columns, Heading{Head: head})
 	}
 	for _, m := range v.Finished() {
 		sets := v.Common(m)
@@ -313,8 +313,8 @@ func gapTable(v view) *Table {
 		return nil
 	}
 	t := &Table{Name: v.name + "-missing", Title: "Missing runs: " + settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Data set"}}, methodColumns,
-			[]Column{{Head: "missing splits"}, {Head: "missing"}, {Head: "of"}})}
+		Columns: slices.Concat([]Heading{{Head: "Data set"}}, methodColumns,
+			[]Heading{{Head: "missing splits"}, {Head: "missing"}, {Head: "of"}})}
 	total := 0
 	for _, g := range v.Gaps {
 		cells := append([]Cell{Text(g.DataSet)}, v.methodCells(g.Method)...)

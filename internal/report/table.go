@@ -18,14 +18,14 @@ import (
 type Table struct {
 	Name        string // of its files, without the extension
 	Title, Note string
-	Columns     []Column
+	Columns     []Heading
 	Rows        []Row
 	Facts       bool // names and values: two columns that a page shows without headings
 	Fit         bool // a page makes it as narrow as the window, and a small card of each row on a telephone
 }
 
-// Column is the heading of a column.
-type Column struct {
+// Heading is the heading of a column.
+type Heading struct {
 	Head  string
 	LaTeX string // the heading in LaTeX; empty means Head
 }
@@ -93,7 +93,7 @@ func (c Cell) Bold() Cell {
 func (t *Table) Map(f func(string) string) *Table {
 	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note), Facts: t.Facts, Fit: t.Fit}
 	for _, c := range t.Columns {
-		out.Columns = append(out.Columns, Column{Head: f(c.Head), LaTeX: c.LaTeX})
+		out.Columns = append(out.Columns, Heading{Head: f(c.Head), LaTeX: c.LaTeX})
 	}
 	for _, r := range t.Rows {
 		row := Row{Rule: r.Rule}
@@ -255,7 +255,7 @@ func (g textGrid) single(b *strings.Builder, cells []Cell) {
 }
 
 // head is the row of headings.
-func head(columns []Column) (cells []Cell) {
+func head(columns []Heading) (cells []Cell) {
 	for _, c := range columns {
 		cells = append(cells, typeset(c.Head, c.LaTeX))
 	}

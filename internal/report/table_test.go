@@ -8,7 +8,7 @@ import (
 )
 
 func sampleTable() *Table {
-	t := &Table{Title: "Errors & more", Note: "2 runs", Columns: []Column{{Head: "data_set"},
+	t := &Table{Title: "Errors & more", Note: "2 runs", Columns: []Heading{{Head: "data_set"},
 		{Head: "RMSE", LaTeX: `\textsc{rmse}`}}}
 	t.Rows = []Row{
 		{Cells: []Cell{Text("fried"), Number(0.22812, 3).Bold()}},

@@ -22,7 +22,7 @@ type sum struct {
 const unlimited = math.MaxInt64 / 4
 
 // contribution of the values of a block, by their index: constant + slope · index.
-func (s *sum) contribution(v int, r run) (constant, slope int64) {
+func (s *sum) contribution(v int, r progression) (constant, slope int64) {
 	switch {
 	case r.absent:
 		return 0, 0
@@ -36,7 +36,7 @@ func (s *sum) contribution(v int, r run) (constant, slope int64) {
 
 // of returns the contribution of a value.
 func (s *sum) of(v int, value int64) int64 {
-	c, _ := s.contribution(v, run{first: value, step: 1, n: 1, absent: value == absent})
+	c, _ := s.contribution(v, progression{first: value, step: 1, n: 1, absent: value == absent})
 	return c
 }
 
@@ -80,7 +80,7 @@ type edge struct {
 // diagram has a layer of nodes for each variable; the nodes of a layer are ranges of its edges.
 type diagram struct {
 	group *group
-	runs  [][]run // of each variable, as conditions split them
+	runs  [][]progression // of each variable, as conditions split them
 	total []float64
 	edges [][]edge  // of each variable
 	ends  [][]int32 // of each variable and node: the end of its edges
@@ -128,7 +128,7 @@ type builder struct {
 func (b *builder) prepare() {
 	g := b.group
 	n := len(g.variables)
-	b.runs, b.total = make([][]run, n), make([]float64, n)
+	b.runs, b.total = make([][]progression, n), make([]float64, n)
 	b.match, b.complete = make([][][]uint8, n), make([][]uint8, n)
 	for v, of := range g.variables {
 		var conditions []condition
@@ -188,7 +188,7 @@ func (b *builder) completeAfter(l *logic, v int) (sides uint8) {
 }
 
 // broken returns the sides of a logic that the values of a block break.
-func broken(l *logic, variable int, r run) (sides uint8) {
+func broken(l *logic, variable int, r progression) (sides uint8) {
 	value := r.first
 	if r.absent {
 		value = absent
@@ -341,7 +341,7 @@ func (b *builder) think(v, run int, state, after []int64) bool {
 }
 
 // sums sets the sums after a value.
-func (b *builder) sums(v int, r run, at int64, state, after []int64) {
+func (b *builder) sums(v int, r progression, at int64, state, after []int64) {
 	for i, s := range b.group.sums {
 		if after[i] = decided; state[i] == decided {
 			continue
@@ -455,7 +455,7 @@ func (g *group) allows(values []int64) bool {
 func (d *diagram) density(values []int64) float64 {
 	product := 1.0
 	for v, value := range values {
-		r := run{first: value, step: 1, n: 1, absent: value == absent}
+		r := progression{first: value, step: 1, n: 1, absent: value == absent}
 		for _, own := range d.runs[v] {
 			if !own.absent && own.first <= value && value <= own.last() {
 				r.step = own.step

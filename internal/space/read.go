@@ -146,9 +146,9 @@ func (r *reader) factor(e *entry) {
 	}
 	if e.has("when") {
 		if v.open {
-			v.extra = []run{{first: absent, step: 1, n: 1, absent: true}}
+			v.extra = []progression{{first: absent, step: 1, n: 1, absent: true}}
 		} else {
-			v.runs = slices.Insert(v.runs, 0, run{first: absent, step: 1, n: 1, absent: true})
+			v.runs = slices.Insert(v.runs, 0, progression{first: absent, step: 1, n: 1, absent: true})
 		}
 		r.whens[len(r.variables)] = e
 	}
@@ -213,7 +213,7 @@ func (r *reader) rangeOf(e *entry, v *variable) {
 		e.fault("range", "the step is larger than the range")
 		return
 	}
-	block := run{first: low, step: each, n: (high-low)/each + 1}
+	block := progression{first: low, step: each, n: (high-low)/each + 1}
 	if resolution.value > 0 {
 		some := false
 		if block, some = multiples(low, high, each); !some {
@@ -221,7 +221,7 @@ func (r *reader) rangeOf(e *entry, v *variable) {
 			return
 		}
 	}
-	v.runs = []run{block}
+	v.runs = []progression{block}
 	v.words = v.span(block.first, block.last()) + " in steps of " + v.text(each)
 }
 
@@ -262,7 +262,7 @@ func (r *reader) integers(e *entry, v *variable) {
 		return
 	}
 	each := max(step.value, 1)
-	v.runs = []run{{first: low, step: each, n: (high-low)/each + 1}}
+	v.runs = []progression{{first: low, step: each, n: (high-low)/each + 1}}
 	v.words = v.span(low, v.runs[0].last()) + ", whole numbers"
 	if each > 1 {
 		v.words += " in steps of " + v.text(each)
@@ -293,7 +293,7 @@ func levels(e *entry, v *variable) {
 			e.fault("levels", "%s is there twice", v.text(value))
 			return
 		}
-		v.runs = append(v.runs, run{first: value, step: 1, n: 1})
+		v.runs = append(v.runs, progression{first: value, step: 1, n: 1})
 	}
 	v.words = words.List(texts(values, v.text)) + v.inUnit()
 }
@@ -324,7 +324,7 @@ func (v *variable) named(e *entry, key string, list []string) {
 		e.fault("unit", "categories have no unit")
 	}
 	v.levels = list
-	v.runs = []run{{first: 0, step: 1, n: int64(len(list))}}
+	v.runs = []progression{{first: 0, step: 1, n: int64(len(list))}}
 }
 
 // descriptors reads categories with a table: their names are in its first column.
@@ -370,7 +370,7 @@ func fixed(e *entry, v *variable) {
 	if !ok || !fits {
 		return
 	}
-	v.digits, v.runs = d.digits, []run{{first: n, step: 1, n: 1}}
+	v.digits, v.runs = d.digits, []progression{{first: n, step: 1, n: 1}}
 	v.words = "always " + v.text(n) + v.inUnit()
 }
 
@@ -491,7 +491,7 @@ func (r *reader) part(e *entry, unit string, total, step decimal, sometimes bool
 		e.fault("range", "a part cannot be negative")
 		return v
 	}
-	zero := run{first: 0, step: 1, n: 1}
+	zero := progression{first: 0, step: 1, n: 1}
 	if step.value == 0 {
 		whole, _ := total.in(v.digits)
 		for ; whole < 1000 && v.digits < mostDigits; whole *= 10 {
@@ -503,7 +503,7 @@ func (r *reader) part(e *entry, unit string, total, step decimal, sometimes bool
 		}
 		v.open, v.bounds = true, [2]int64{low, high}
 		if sometimes && low > 0 {
-			v.extra = []run{zero}
+			v.extra = []progression{zero}
 		}
 		v.words = v.span(low, high) + ", any value"
 		v.grid(1)
@@ -511,9 +511,9 @@ func (r *reader) part(e *entry, unit string, total, step decimal, sometimes bool
 	}
 	each, _ := step.in(v.digits)
 	if sometimes && low > 0 {
-		v.runs = []run{zero}
+		v.runs = []progression{zero}
 	}
-	v.runs = append(v.runs, run{first: low, step: each, n: (high-low)/each + 1})
+	v.runs = append(v.runs, progression{first: low, step: each, n: (high-low)/each + 1})
 	v.words = v.span(low, v.runs[len(v.runs)-1].last()) + " in steps of " + v.text(each)
 	if sometimes && low > 0 {
 		v.words = "none, or " + v.words
@@ -718,7 +718,7 @@ func (r *reader) valueOf(e *entry, key string, v *variable, item any) (n int64, 
 		return 0, false
 	}
 	n, exact := floorIn(d, v.digits)
-	held := slices.ContainsFunc(v.runs, func(r run) bool {
+	held := slices.ContainsFunc(v.runs, func(r progression) bool {
 		return !r.absent && r.first <= n && n <= r.last() && (n-r.first)%r.step == 0
 	})
 	if !exact || !held {

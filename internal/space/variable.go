@@ -8,15 +8,15 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// run is a block of values of a variable: first, first + step, … They are whole numbers of its unit, or numbers of
-// categories. An absent one is the value of a factor that does not exist.
-type run struct {
+// progression is a block of values of a variable: first, first + step, … They are whole numbers of its unit, or
+// numbers of categories. An absent one is the value of a factor that does not exist.
+type progression struct {
 	first, step, n int64
 	absent         bool
 }
 
-func (r run) at(i int64) int64 { return r.first + i*r.step }
-func (r run) last() int64      { return r.at(r.n - 1) }
+func (r progression) at(i int64) int64 { return r.first + i*r.step }
+func (r progression) last() int64      { return r.at(r.n - 1) }
 
 // absent stands for the value of a factor that does not exist.
 const absent = math.MinInt64
@@ -28,12 +28,12 @@ type variable struct {
 	words      string
 	levels     []string // categories; nil for numbers
 	digits     int      // of numbers: values are in units of 10^-digits
-	runs       []run
+	runs       []progression
 	log        bool
 	open       bool  // any value between the bounds counts; candidates have multiples of step
 	step       int64 // of an open variable
 	bounds     [2]int64
-	extra      []run          // of an open variable: values that are none of its multiples
+	extra      []progression  // of an open variable: values that are none of its multiples
 	table      *dataset.Table // of descriptors, a row for each category
 }
 
@@ -77,7 +77,7 @@ func (v *variable) grid(coarser int64) {
 		}
 	}
 	if len(v.runs) == len(v.extra) {
-		v.runs = append(v.runs, run{first: low, step: 1, n: 1})
+		v.runs = append(v.runs, progression{first: low, step: 1, n: 1})
 	}
 }
 
@@ -85,12 +85,12 @@ func (v *variable) grid(coarser int64) {
 const stepsPerDecade = 100
 
 // multiples returns the multiples of a step between two limits.
-func multiples(low, high, step int64) (run, bool) {
+func multiples(low, high, step int64) (progression, bool) {
 	first := -floorDiv(-low, step) * step
 	if first > high {
-		return run{}, false
+		return progression{}, false
 	}
-	return run{first: first, step: step, n: (high-first)/step + 1}, true
+	return progression{first: first, step: step, n: (high-first)/step + 1}, true
 }
 
 // floorDiv rounds down.
@@ -104,7 +104,7 @@ func floorDiv(a, b int64) int64 {
 
 // weight is the share of a block of values among all values of a variable that exist: in a sample without constraints,
 // their share of the rows.
-func (v *variable) weight(r run, from, n int64, total float64) float64 {
+func (v *variable) weight(r progression, from, n int64, total float64) float64 {
 	switch {
 	case r.absent:
 		return 1
@@ -116,7 +116,7 @@ func (v *variable) weight(r run, from, n int64, total float64) float64 {
 }
 
 // edges are the limits of a block of values on a log scale, half a step around it.
-func (v *variable) edges(r run, from, n int64) (low, high float64) {
+func (v *variable) edges(r progression, from, n int64) (low, high float64) {
 	half := float64(r.step) / 2
 	first := float64(r.at(from))
 	return max(first-half, first/2), float64(r.at(from+n-1)) + half
@@ -133,7 +133,7 @@ func (v *variable) total() (sum float64) {
 }
 
 // pick returns the value of a block at a share of its weight, between 0 and 1.
-func (v *variable) pick(r run, from, n int64, share float64) int64 {
+func (v *variable) pick(r progression, from, n int64, share float64) int64 {
 	if r.absent {
 		return absent
 	}
@@ -163,7 +163,7 @@ func (c condition) holds(value int64) bool {
 }
 
 // split breaks the blocks of a variable so that each condition holds for all values of a block or for none.
-func split(runs []run, conditions []condition) []run {
+func split(runs []progression, conditions []condition) []progression {
 	for _, c := range conditions {
 		limits := []int64{c.low, c.high + 1}
 		if c.values != nil {
@@ -173,14 +173,15 @@ func split(runs []run, conditions []condition) []run {
 			}
 		}
 		for _, limit := range limits {
-			var parts []run
+			var parts []progression
 			for _, r := range runs {
 				n := -floorDiv(-(limit - r.first), r.step) // values below the limit
 				if r.absent || n <= 0 || n >= r.n {
 					parts = append(parts, r)
 					continue
 				}
-				parts = append(parts, run{first: r.first, step: r.step, n: n}, run{first: r.at(n), step: r.step, n: r.n - n})
+				parts = append(parts, progression{first: r.first, step: r.step, n: n},
+					progression{first: r.at(n), step: r.step, n: r.n - n})
 			}
 			runs = parts
 		}

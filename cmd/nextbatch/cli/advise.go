@@ -139,7 +139,7 @@ func (a *advising) compute(ctx context.Context) (*answer, error) {
 		advice.Batch, advice.BatchBy = pool, "as many rows as there are candidates"
 	}
 	result := report.AdviceOf(advice, rows, report.Advice{Name: a.path, Target: a.columns.target, ID: a.columns.id,
-		Learner: a.learner, Decimal: a.decimal, Run: a.about(a.net.seed)})
+		Learner: a.learner, Decimal: a.decimal, About: a.about(a.net.seed)})
 	found := printed(a.json, result.Result, func(out io.Writer) error { return a.print(out, result) })
 	found.savePage(a.page, a.progress, func() (*report.Page, error) { return result.Page(), nil })
 	return found, nil

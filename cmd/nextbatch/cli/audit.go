@@ -132,7 +132,7 @@ func (a *auditing) compute(ctx context.Context) (*answer, error) {
 	}
 	return a.answer(&report.Audit{Name: a.path, Targets: a.rows.Targets, Reports: reports, IDs: a.names,
 		ID: a.columns.id, Rows: a.places, Waiting: a.waits, Level: a.level, Most: a.most, Style: a.style,
-		Run: a.about(a.net.seed)}), nil
+		About: a.about(a.net.seed)}), nil
 }
 
 // watch shows the progress of an audit.

@@ -49,8 +49,8 @@ func newRun(cmd *cobra.Command, quiet bool) run {
 func (r *run) seconds() float64 { return time.Since(r.begin).Seconds() }
 
 // about is what an answer says about the run.
-func (r *run) about(seed uint64) report.Run {
-	return report.Run{Seed: seed, Warnings: append([]string{}, r.progress.warnings...), Seconds: r.seconds(),
+func (r *run) about(seed uint64) report.About {
+	return report.About{Seed: seed, Warnings: append([]string{}, r.progress.warnings...), Seconds: r.seconds(),
 		Version: thisBuild().Version}
 }
 

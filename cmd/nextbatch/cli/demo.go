@@ -180,7 +180,7 @@ func (d *demo) write(ctx context.Context, data *sets.Regression, r *report.DemoR
 }
 
 // firstBatch picks the first batch, as the command select does.
-func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
+func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.BatchPage, error) {
 	s := &selecting{selectFlags: selectFlags{table: path, batch: d.batch, net: networkFlags{seed: d.seed}},
 		run: d.run}
 	s.request = nextbatch.Request{Input: tables.Input{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site"},

@@ -19,7 +19,7 @@ type cells struct {
 	Values  []int // as the constraints name them
 	ValueOf []int // of each row
 
-	batch   *Batch
+	batch   *Tally
 	each    bool // only groups that the batch has rows of count
 	list    []valueGroup
 	cellOf  []int32 // of each candidate; -1 otherwise
@@ -31,7 +31,7 @@ type cells struct {
 	counting []bool // groups with candidates
 }
 
-func newCells(b *Batch) cells {
+func newCells(b *Tally) cells {
 	a := cells{batch: b, each: b.PerGroup.Groups > 0, groups: max(1, len(b.Members))}
 	a.Values = slices.Clone(b.Same)
 	slices.Sort(a.Values)

@@ -46,7 +46,7 @@ import (
 
 // Groups looks ahead at groups.
 type Groups struct {
-	batch    *Batch
+	batch    *Tally
 	each     bool // only groups that the batch has rows of count
 	min      int  // m
 	most     int  // groups that the batch may have rows of
@@ -74,7 +74,7 @@ type groupOutlook struct {
 }
 
 // NewGroups looks ahead from a batch that has the required rows.
-func NewGroups(b *Batch) *Groups {
+func NewGroups(b *Tally) *Groups {
 	a := &Groups{batch: b, each: b.PerGroup.Groups > 0, min: b.PerGroup.Least, most: len(b.Members),
 		groups: make([]groupOutlook, len(b.Members))}
 	if a.each {

@@ -51,10 +51,10 @@ type Runs struct {
 }
 
 // NewRuns looks ahead from a batch that has the required rows.
-func NewRuns(b *Batch) *Runs { return &Runs{cells: newCells(b), present: -1} }
+func NewRuns(b *Tally) *Runs { return &Runs{cells: newCells(b), present: -1} }
 
 // On is the same for another batch of the same problem, started, with the rows decided that may be picked.
-func (a *Runs) On(b *Batch, fixed, later []int, present int) *Runs {
+func (a *Runs) On(b *Tally, fixed, later []int, present int) *Runs {
 	other := *a
 	other.batch, other.list, other.failed = b, slices.Clone(a.list), nil
 	other.Start(fixed, later, present)

@@ -2,7 +2,7 @@
 // met any more once the wrong rows are in it: the fewest rows of a group, the most groups, and values that rows share.
 // A row may be picked if and only if the batch can be completed afterwards.
 //
-// Batch is a batch in progress. Groups looks ahead at groups (groups.go), Runs at runs of rows that share a value,
+// Tally is a batch in progress. Groups looks ahead at groups (groups.go), Runs at runs of rows that share a value,
 // with groups or without (runs.go).
 package ahead
 
@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch/internal/budget"
 )
 
-// Batch is a batch in progress, and what the final one must meet.
-type Batch struct {
+// Tally is a batch in progress, and what the final one must meet.
+type Tally struct {
 	Size     int       // of the final batch
 	Cost     []float64 // of each row; nil without costs
 	Budget   float64
@@ -38,7 +38,7 @@ type PerGroup struct{ Least, Most, Groups int }
 const AnyNumber = math.MaxInt / 4
 
 // NumberGroups numbers the groups of the rows, and lists their members.
-func (b *Batch) NumberGroups(names []int) {
+func (b *Tally) NumberGroups(names []int) {
 	if names == nil {
 		return
 	}
@@ -58,10 +58,10 @@ func (b *Batch) NumberGroups(names []int) {
 }
 
 // Available reports whether a row is a candidate that is not in the batch.
-func (b *Batch) Available(row int) bool { return !b.Selected[row] && !b.Excluded[row] }
+func (b *Tally) Available(row int) bool { return !b.Selected[row] && !b.Excluded[row] }
 
 // within reports whether a sum of costs is within the budget, if there is one.
-func (b *Batch) within(sum float64) bool { return b.Cost == nil || budget.Within(sum, b.Budget) }
+func (b *Tally) within(sum float64) bool { return b.Cost == nil || budget.Within(sum, b.Budget) }
 
 // ByCost compares rows by their costs, those of equal cost by their numbers, so that a sort need not be stable: on
 // large pools that is several times faster.
