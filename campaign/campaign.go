@@ -56,6 +56,8 @@ type Changed struct {
 	Seq      int64    // of the event
 	Rows     []RowRef // that changed
 	Repeated bool     // the request was made before
+	// Converted says which numbers of earlier data were taken to be in, or converted to, the units of the campaign.
+	Converted []string
 }
 
 // Beginning returns the state of the campaign right after it was created.
@@ -327,7 +329,7 @@ func changed(e *Event, repeated bool, err error) (Changed, error) {
 	if err != nil || e == nil {
 		return Changed{}, err
 	}
-	return Changed{e.Seq, e.Rows(), repeated}, nil
+	return Changed{Seq: e.Seq, Rows: e.Rows(), Repeated: repeated}, nil
 }
 
 // upTo returns the events of the log up to a number that was seen.

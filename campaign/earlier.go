@@ -20,6 +20,8 @@ type earlierRows struct {
 	// Columns are those that the campaign has, too: inputs, targets, and the marks of targets that are limits.
 	Columns []Column `json:"columns"`
 	Blocks  []Block  `json:"blocks"`
+
+	converted []string // what was done to numbers of the table, which are in other units or in none
 }
 
 // Rows returns how many rows there are.
@@ -46,9 +48,11 @@ func (c *Campaign) AddEarlier(ctx context.Context, by By, name string, t *datase
 	if err != nil {
 		return Changed{}, err
 	}
-	return changed(c.change(ctx, by.call(kindEarlier, e.Name, e.Blocks), func(*State) (decision, error) {
+	result, err := changed(c.change(ctx, by.call(kindEarlier, e.Name, e.Blocks), func(*State) (decision, error) {
 		return decision{events: []Event{{Earlier: e}}, blobs: blobs}, nil
 	}))
+	result.Converted = e.converted
+	return result, err
 }
 
 // encodeEarlier returns the labelled rows of a table of earlier data as an event, and blobs. The error names the table.
@@ -74,7 +78,7 @@ func (e *earlierRows) conform(t *dataset.Table, created *Created) (*dataset.Tabl
 		}
 	}
 	var columns []dataset.Column
-	for _, want := range wanted {
+	for i, want := range wanted {
 		if !t.Has(want.Name) {
 			continue
 		}
@@ -82,8 +86,10 @@ func (e *earlierRows) conform(t *dataset.Table, created *Created) (*dataset.Tabl
 		if err == nil {
 			c, err = as(c, want.Kind)
 		}
-		if err == nil && want.unit() != "" {
-			c, _, err = dataset.InUnit(c, want.unit())
+		if text := ""; err == nil && (i < len(created.Columns) || want.unit() != "") { // labels may be on another scale
+			if c, text, err = dataset.InUnit(c, want.unit()); text != "" {
+				e.converted = append(e.converted, e.Name+": "+text)
+			}
 		}
 		if err == nil {
 			err = checkInputs(c, func(row int) string { return t.Place(row, "") })

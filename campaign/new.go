@@ -24,8 +24,10 @@ type Start struct {
 	Settings Settings
 	Earlier  []*dataset.Table // as AddEarlier takes them
 	Names    tables.Names     // of Earlier
-	By       By
-	Clock    func() time.Time // of the campaign
+	// Converted, unless nil, is called with what Changed.Converted says of each of Earlier.
+	Converted func(texts ...string)
+	By        By
+	Clock     func() time.Time // of the campaign
 }
 
 // New creates a campaign with the rows of a table and the labels in it. If the request
@@ -77,6 +79,9 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 			return nil, err
 		}
 		events, blobs, said = append(events, Event{Earlier: e}), append(blobs, more...), append(said, e)
+		if start.Converted != nil {
+			start.Converted(e.converted...)
+		}
 	}
 	now := c.now()
 	by := start.By.call(kindCreated, said...)

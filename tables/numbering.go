@@ -160,6 +160,6 @@ func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 				len(n.counts), words.Some(words.Quoted(n.counts)), t.Named("Keep")))
 	}
 	for _, name := range slices.Concat(n.index, n.counts) {
-		r.Encoder.Dropped = append(r.Encoder.Dropped, encode.DroppedInput{Column: name, Reason: "numbers the rows"})
+		r.Encoder.Dropped = append(r.Encoder.Dropped, encode.DroppedInput{Column: name, Reason: encode.NumbersRows})
 	}
 }

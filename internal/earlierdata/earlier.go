@@ -150,6 +150,9 @@ func (g *gathering) heldOutError(ctx context.Context, rows *tables.Rows) (sum fl
 func (g *gathering) learn(ctx context.Context, table *dataset.Table) (*learner.Model, error) {
 	t := g.tables
 	e, err := besides(t, g.inputs, table)
+	if err == nil {
+		err = g.convert(&e, t.Names.Of(table, "earlier data"))
+	}
 	if err != nil {
 		return nil, t.Names.At(table, err)
 	}
@@ -221,6 +224,27 @@ func besides(t tables.Tables, inputs []string, table *dataset.Table) (e tables.T
 	}
 	e.Names = tables.Names{e.Train: t.Names[table], e.Pool: t.Names[candidates]}
 	return e, nil
+}
+
+// convert puts the inputs of earlier data into the units of the present ones.
+func (g *gathering) convert(e *tables.Tables, name string) error {
+	columns := slices.Clone(e.Train.Columns())
+	for i, c := range columns {
+		if !slices.Contains(e.Keep, c.Name()) {
+			continue
+		}
+		in, text, err := dataset.InUnit(c, g.rows.Encoder.Unit(c.Name()))
+		if err != nil {
+			return e.Train.Placed(err, "")
+		}
+		if columns[i] = in; text != "" {
+			g.warnings = append(g.warnings, name+": "+text)
+		}
+	}
+	converted := e.Train.With(columns, e.Train.Rows())
+	converted.SetOrigin(e.Train.Origin())
+	e.Names[converted], e.Train = name, converted
+	return nil
 }
 
 // only returns a table with some of its columns, and the marks of their limits.

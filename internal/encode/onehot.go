@@ -77,6 +77,12 @@ type Category struct {
 // DroppedInput is a column without features, and the reason.
 type DroppedInput struct{ Column, Reason string }
 
+// NumbersRows is the reason for columns that look as if they counted the rows. They are inputs if somebody says so.
+const NumbersRows = "numbers the rows"
+
+// NumbersRows reports whether that is the reason.
+func (d DroppedInput) NumbersRows() bool { return d.Reason == NumbersRows }
+
 func (c Category) features() []string {
 	if len(c.Levels) == 2 {
 		return c.Levels[1:]

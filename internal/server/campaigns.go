@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -24,7 +25,7 @@ type Campaign struct {
 	wire.About
 	campaign.Counts
 	Decimal  string   `json:"decimal,omitempty" enum:"comma" doc:"decimal mark of the table's file; absent for a point"`
-	Warnings []string `json:"warnings,omitempty" doc:"about a new campaign: columns of the table that are measured together with the label"`
+	Warnings []string `json:"warnings,omitempty" doc:"about a new campaign: what the cells of the table gave cause for, and columns that are measured together with the label"`
 }
 
 func (s *Server) campaignRoutes() {
@@ -179,10 +180,12 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 		return nil, err
 	}
 	made := statusOf(in.Name, state)
-	made.Warnings, err = c.Leaks(ctx, state, campaign.Ask{FieldName: options.Parameter})
+	made.Warnings = slices.Clone(t.Origin().Warnings)
 	if text := state.Replicated(); text != "" {
-		made.Warnings = append([]string{text}, made.Warnings...)
+		made.Warnings = append(made.Warnings, text)
 	}
+	leaks, err := c.Leaks(ctx, state, campaign.Ask{FieldName: options.Parameter})
+	made.Warnings = append(made.Warnings, leaks...)
 	return answer(made, err)
 }
 

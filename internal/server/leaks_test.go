@@ -2,10 +2,12 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,9 +85,33 @@ func TestLeaks(t *testing.T) {
 		must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/"+name+"/settings", settings)
 		v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/"+name+"/asks",
 			map[string]any{"rows": 4}))
+		queue := must[Queue](t, v, "labeller", "GET", "/v1/campaigns/"+name+"/queue", nil)
+		if !strings.Contains(strings.Join(queue.Warnings, "\n"), `column "`+want.column+`" is not used: it `) {
+			t.Errorf("%s, to be measured: %q", name, queue.Warnings)
+		}
 		batch := must[json.RawMessage](t, v, "labeller", "GET", "/v1/campaigns/"+name+"/asks/1", nil)
 		if !strings.Contains(string(batch), `column \"`+want.column+`\" is not used: it `) {
 			t.Errorf("%s, asked: %s", name, batch)
+		}
+	}
+}
+
+// TestPreviewsOfNumbers: the service marks columns that are not inputs because they count the rows, unless they are kept
+// or name the rows.
+func TestPreviewsOfNumbers(t *testing.T) {
+	v := newService(t)
+	table := "nr,x,y\n"
+	for i := range 40 {
+		label := ""
+		if i < 12 {
+			label = strconv.Itoa(i * i % 7)
+		}
+		table += fmt.Sprintf("%d,%d,%s\n", i+1, i*7%40, label)
+	}
+	for query, want := range map[string]string{"": "it numbers the rows", "&keep=nr": "", "&id=nr": ""} {
+		preview := must[Preview](t, v, "owner", "POST", "/v1/previews?target=y"+query, table)
+		if preview.Columns[0].NoInput != want || preview.Columns[1].NoInput != "" {
+			t.Errorf("%s: %+v", query, preview.Columns)
 		}
 	}
 }

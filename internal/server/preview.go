@@ -38,7 +38,7 @@ type PreviewColumn struct {
 	Missing  int      `json:"missing" doc:"rows without a value"`
 	Examples []string `json:"examples" doc:"the first values, at most 3"`
 	NoTarget string   `json:"no_target,omitempty" doc:"why the column cannot hold the labels, and what to do"`
-	NoInput  string   `json:"no_input,omitempty" doc:"why the column is not an input beside these labels, unless it is kept: it is measured together with them"`
+	NoInput  string   `json:"no_input,omitempty" doc:"why the column is not an input beside these labels, unless it is kept: it is measured together with them, or numbers the rows"`
 }
 
 // Suggested names columns for a campaign.
@@ -245,13 +245,15 @@ func (s *Server) plan(ctx context.Context, p *Preview, r nextbatch.Request, keep
 			p.Understood.Notes = append(p.Understood.Notes, note)
 		}
 	}
-	dates := map[string]bool{}
-	for _, name := range plan.Dates {
-		dates[name] = true
-	}
 	for i := range p.Columns {
-		if dates[p.Columns[i].Name] {
-			p.Columns[i].Type, p.Columns[i].Levels = "date", 0
+		c := &p.Columns[i]
+		if slices.Contains(plan.Dates, c.Name) {
+			c.Type, c.Levels = "date", 0
+		}
+		for _, dropped := range plan.Rows.Encoder.Dropped {
+			if dropped.Column == c.Name && dropped.NumbersRows() {
+				c.NoInput = "it " + dropped.Reason
+			}
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, s.measuring)

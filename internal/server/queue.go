@@ -15,8 +15,9 @@ import (
 
 // Queue is what a person has to measure.
 type Queue struct {
-	Rows    []QueueRow `json:"rows" doc:"the measurements in the order in which they were asked for or, on plates, well by well; a row that is measured several times is there several times"`
-	Targets []string   `json:"targets"`
+	Rows     []QueueRow `json:"rows" doc:"the measurements in the order in which they were asked for or, on plates, well by well; a row that is measured several times is there several times"`
+	Targets  []string   `json:"targets"`
+	Warnings []string   `json:"warnings" doc:"what was said about the batches that the rows belong to, each text once"`
 }
 
 // QueueRow is a measurement of a row that is out. It has no prediction and no label of the row so far, and does not say
@@ -33,7 +34,7 @@ func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error
 	if err != nil {
 		return nil, err
 	}
-	q := Queue{[]QueueRow{}, v.Created.Targets}
+	q := Queue{[]QueueRow{}, v.Created.Targets, []string{}}
 	person := callerOf(ctx).token.Person
 	type place struct{ ask, pick int }
 	places := map[*campaign.AskedRow]place{}
@@ -55,6 +56,11 @@ func (s *Server) getQueue(ctx context.Context, in *Named) (*output[Queue], error
 		result, err := s.result(ctx, in.Campaign, h.AskEvent)
 		if err != nil {
 			return nil, err
+		}
+		for _, text := range result.warnings {
+			if !slices.Contains(q.Warnings, text) {
+				q.Warnings = append(q.Warnings, text)
+			}
 		}
 		row := detail(v, v.At(h.Pick.Row))
 		row.LeaseEnd = h.LeaseEnd

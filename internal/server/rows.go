@@ -233,7 +233,7 @@ func (s *Server) addEarlier(ctx context.Context, in *struct {
 	Change
 	Upload
 	Name string `query:"name" required:"true" minLength:"1" maxLength:"200" doc:"what messages call the table"`
-}) (*output[wire.Changed], error) {
+}) (*output[wire.AddedEarlier], error) {
 	c, state, err := s.state(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -243,7 +243,8 @@ func (s *Server) addEarlier(ctx context.Context, in *struct {
 		return nil, err
 	}
 	defer done()
-	return changedOf(c.AddEarlier(ctx, in.by(ctx), in.Name, t))
+	added, err := c.AddEarlier(ctx, in.by(ctx), in.Name, t)
+	return answer(wire.AddedEarlierOf(added, t.Origin().Warnings), err)
 }
 
 // IDs is a request about rows.

@@ -22,6 +22,17 @@ func ChangedOf(c campaign.Changed) Changed {
 	return Changed{c.Seq, append([]campaign.RowRef{}, c.Rows...), c.Repeated}
 }
 
+// AddedEarlier is the answer to earlier data.
+type AddedEarlier struct {
+	Changed
+	Warnings []string `json:"warnings" doc:"what the cells of the table gave cause for, and units that were converted"`
+}
+
+// AddedEarlierOf describes earlier data that were added.
+func AddedEarlierOf(c campaign.Changed, warnings []string) AddedEarlier {
+	return AddedEarlier{ChangedOf(c), append(append([]string{}, c.Converted...), warnings...)}
+}
+
 // Added is what was added.
 type Added struct {
 	Event     int64               `json:"event"`

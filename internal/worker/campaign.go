@@ -269,7 +269,8 @@ func (c *call) campaignEarlier() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return changedOf(camp.AddEarlier(c.ctx, body.by(), body.Table.Name, t))
+		added, err := camp.AddEarlier(c.ctx, body.by(), body.Table.Name, t)
+		return wire.AddedEarlierOf(added, remarksOn(body.Table, t)), err
 	})
 }
 

@@ -131,7 +131,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string, setting
 	}
 	store := &newStore{address: address}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	start.Earlier, start.Names = earlier, names
+	start.Earlier, start.Names, start.Converted = earlier, names, n.progress.warn
 	c, err := campaign.New(ctx, store, n.name, start)
 	if errors.Is(err, campaign.ErrExists) {
 		return usagef(

@@ -1,7 +1,7 @@
 import { writeWith } from './format'
 import { markOf } from './reading'
 import type { TextStyle } from './textstyle'
-import type { Added, AskRequest, Audit, Batch, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Measured, Person, LastMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
+import type { Added, AddedEarlier, AskRequest, Audit, Batch, BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Measured, Person, LastMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
@@ -109,7 +109,7 @@ export const api = {
   addRows: async (c: string, table: Blob, style: TextStyle, key: string) =>
     await (await request('POST', address(`${of(c)}/rows`, style), { body: table, headers: { 'Idempotency-Key': key } })).json() as Added,
   addEarlier: async (c: string, name: string, table: Blob, key: string) =>
-    await (await request('POST', address(`${of(c)}/earlier`, { name }), { body: table, headers: { 'Idempotency-Key': key } })).json() as Changed,
+    await (await request('POST', address(`${of(c)}/earlier`, { name }), { body: table, headers: { 'Idempotency-Key': key } })).json() as AddedEarlier,
   row: (c: string, row: number) => get<RowHistory>(`${of(c)}/rows/${row}`),
   exportAddress: (c: string, format: string, q: RowQuery) => address(`${of(c)}/rows/export`, { format, ...q }),
 

@@ -31,7 +31,7 @@ export const missingMarksLabel = 'Words that mean “missing”'
 /** What the field for the limit below which labels such as <LOD lie is called. */
 export const lodLabel = 'Limit of detection of the labels'
 
-const labels: Record<string, string> = { ...Object.fromEntries(styleChoices.map(c => [c.name, c.label])), missing_marks: missingMarksLabel.replace('“', '‘').replace('”', '’'), lod: lodLabel, id: 'Column that names the rows' }
+const labels: Record<string, string> = { ...Object.fromEntries(styleChoices.map(c => [c.name, c.label])), missing_marks: missingMarksLabel.replace('“', '‘').replace('”', '’'), lod: lodLabel, id: 'Column that names the rows', range: 'Range of the labels' }
 
 /** What the service says about an uploaded table, with the fields of the page for the parameters of its requests. */
 export function uploadWords(text: string): string {
@@ -42,7 +42,16 @@ export function uploadWords(text: string): string {
       return label ? `“${label}: ${choice?.[1].replace(/:.*/, '') ?? value.replaceAll('"', '')}”` : all
     })
     .replace(/\bwith missing_marks\b/g, `with “${labels['missing_marks']!}”`)
-    .replace(/((?:measured together with the label|a copy of it)\b[^;]*; )keep\b.*makes (?:it|a column) an input/, '$1tick “Use” to make it an input')
+    .replace(new RegExp(`\\b${keeping}`), 'ticking “Use” makes')
+    .replace(elsewhere, '')
+}
+
+const keeping = 'keep(?:=(?:"[^"]*"|\\[[^\\]]*\\]|\\S+))? makes'
+const elsewhere = /; missing="drop" leaves such rows out/ // which the page does not set
+
+/** What the service says about a batch, without advice that the page has no fields for. */
+export function batchWords(text: string): string {
+  return text.replace(new RegExp(`; ${keeping} (?:it|a column) an input`), '').replace(elsewhere, '')
 }
 
 /** Whether the file is text, so that somebody can say how it is written. */

@@ -10,6 +10,13 @@ export interface Added {
   warnings: string[] // what the cells of the table gave cause for, units that were converted, and columns that are measured together with the label
 }
 
+export interface AddedEarlier {
+  event: number // number of the event; 0 if nothing changed
+  repeated: boolean // the request had been made before; this is the answer of that time
+  rows: RowRef[] // rows that changed
+  warnings: string[] // what the cells of the table gave cause for, and units that were converted
+}
+
 export interface Advice {
   audits?: number // where it is too early to tell, about how many more audit rows would tell; absent if that is not known
   because: string
@@ -152,7 +159,7 @@ export interface Campaign {
   settings: Settings // as PUT settings takes them
   targets: string[]
   waiting: number // rows whose labels all wait for a second look
-  warnings?: string[] // about a new campaign: columns of the table that are measured together with the label
+  warnings?: string[] // about a new campaign: what the cells of the table gave cause for, and columns that are measured together with the label
 }
 
 export interface Candidate {
@@ -441,7 +448,7 @@ export interface PreviewColumn {
   levels?: number // of a category: how many values it has
   missing: number // rows without a value
   name: string
-  no_input?: string // why the column is not an input beside these labels, unless it is kept: it is measured together with them
+  no_input?: string // why the column is not an input beside these labels, unless it is kept: it is measured together with them, or numbers the rows
   no_target?: string // why the column cannot hold the labels, and what to do
   type: 'number' | 'category' | 'text' | 'date'
 }
@@ -462,6 +469,7 @@ export interface Published {
 export interface Queue {
   rows: QueueRow[] // the measurements in the order in which they were asked for or, on plates, well by well; a row that is measured several times is there several times
   targets: string[]
+  warnings: string[] // what was said about the batches that the rows belong to, each text once
 }
 
 export interface QueueRow {

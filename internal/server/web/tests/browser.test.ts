@@ -656,6 +656,12 @@ test('a column that is measured together with the label is neither predicted nor
   expect(await page.getByLabel('Use conversion').isChecked()).toBe(false)
   expect(await page.getByLabel('Use temperature').isChecked()).toBe(true)
   expect(await violations(page)).toEqual([])
+  for (let turn = 0; turn < 2; turn++) { // what is said changes with the preview, the box at once
+    await page.getByLabel('Use conversion').check()
+    await page.getByText('is not used').waitFor({ state: 'detached' })
+    await page.getByLabel('Use conversion').uncheck()
+    await page.getByText('ticking “Use” makes it an input').waitFor()
+  }
   await page.getByLabel('Use conversion').check()
   await page.getByText('It has values in 24 of 24 labelled rows').waitFor({ state: 'detached' })
   expect(await page.getByLabel('Use conversion').isChecked()).toBe(true)
@@ -663,6 +669,41 @@ test('a column that is measured together with the label is neither predicted nor
   await page.getByRole('heading', { name: 'conversion', exact: true }).waitFor()
   const { settings } = await service.call<{ settings: Record<string, unknown> }>('GET', '/v1/campaigns/conversion')
   expect(settings).toMatchObject({ keep: ['conversion'] })
+})
+
+test('a column that counts the rows is no input, and can name them', async () => {
+  const page = await open()
+  await page.goto(`${service.address}/new`)
+  const lines = Array.from({ length: 40 }, (_, i) => `${i + 1},${i * 7 % 40},${i < 12 ? measured(i) : ''}`)
+  await upload(page, 'counted.csv', ['Nr,x,yield', ...lines, ''].join('\n'))
+  await page.getByText('It numbers the rows. Tick “Use” if you know it').waitFor()
+  expect(await page.getByLabel('Use Nr').isChecked()).toBe(false)
+  await page.getByText('column "Nr" is not used: it looks like row numbers, whole numbers that only rise or only fall; ticking “Use” makes it an input').waitFor()
+  await page.getByLabel('Column that names the rows').selectOption('Nr')
+  await page.getByText('It numbers the rows').waitFor({ state: 'detached' })
+})
+
+test('what is said about added rows and about a batch is on the page', async () => {
+  const lines = Array.from({ length: 40 }, (_, i) => `r${i},${20 + i * 7 % 40},${100 + i * 13 % 50} mg,${i < 12 ? measured(i) : ''}`)
+  const query = new URLSearchParams({ name: 'units', target: 'y', id: 'id', learner: 'trees' })
+  await service.call('POST', `/v1/campaigns?${query.toString()}`, ['id,t,mass,y', ...lines, ''].join('\n'))
+  const page = await open()
+  await page.goto(at('rows', 'units'))
+  await page.getByRole('button', { name: 'Add rows' }).click()
+  await upload(page, 'more.csv', 'id,t,mass,y\nn1,33,0.12 g,\n')
+  await page.getByRole('button', { name: 'Add 1 row' }).click()
+  await page.getByText('column "mass": numbers in g are converted to mg').waitFor()
+  await page.getByRole('button', { name: 'Add earlier data' }).click()
+  await page.locator('input[type=file]').setInputFiles({ name: 'old.csv', mimeType: 'text/csv', buffer: Buffer.from(['id,t,mass,y', ...lines.slice(0, 8), ''].join('\n').replaceAll(' mg', '')) })
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByText('old.csv: column "mass": numbers without a unit are taken as mg').waitFor()
+  expect(await violations(page)).toEqual([])
+
+  await service.ask('units', 2)
+  await page.goto(at('label', 'units'))
+  await page.getByText(/remarks? on how the rows were picked/).click()
+  await page.getByText('old.csv', { exact: false }).first().waitFor()
+  expect(await violations(page)).toEqual([])
 })
 
 test('the label field says how it read a number, by the decimal mark of the campaign', async () => {

@@ -22,7 +22,7 @@ export function AddRowsDialog({ campaign, close, done }: { campaign: Campaign; c
 }
 
 /** Adds labelled rows of an earlier campaign, another instrument or a simulation, which are no rows of the campaign. */
-export function EarlierDialog({ campaign, close, done }: { campaign: Campaign; close: () => void; done: (name: string) => void }) {
+export function EarlierDialog({ campaign, close, done }: { campaign: Campaign; close: () => void; done: (name: string, warnings: string[]) => void }) {
   const [file, setFile] = useState<File | null>(null)
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
@@ -31,8 +31,8 @@ export function EarlierDialog({ campaign, close, done }: { campaign: Campaign; c
     setBusy(true)
     setError(null)
     try {
-      await api.addEarlier(campaign.name, table.name, table, key)
-      done(table.name)
+      const { warnings } = await api.addEarlier(campaign.name, table.name, table, key)
+      done(table.name, warnings)
     } catch (e) {
       setError(e)
       setBusy(false)

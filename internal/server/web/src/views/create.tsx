@@ -59,7 +59,7 @@ function Choices({ file }: { file: File }) {
   useEffect(() => {
     const stop = new AbortController()
     const query = { ...(targets ? { target: targets.join(',') } : {}), ...(id ? { id } : {}), ignore: ignored, keep, ...style }
-    api.preview(file, query, stop.signal).then(p => { setPreview(p); setColumns(list => together(list, p.columns)); setError(null) }, (e: unknown) => { if (!stop.signal.aborted) setError(e) })
+    api.preview(file, query, stop.signal).then(p => { setPreview(p); setColumns(list => together(list, p.columns, keep)); setError(null) }, (e: unknown) => { if (!stop.signal.aborted) setError(e) })
     return () => stop.abort()
   }, [asked])
   // Another way to read the file may give other columns.
@@ -72,7 +72,7 @@ function Choices({ file }: { file: File }) {
   }
   const uses = (c: PreviewColumn) => !ignored.includes(c.name) && (c.no_input === undefined || keep.includes(c.name))
   const use = (c: PreviewColumn) => {
-    const change = c.no_input !== undefined || keep.includes(c.name) ? setKept : setIgnored
+    const change = c.no_input !== undefined ? setKept : setIgnored
     change(list => list.includes(c.name) ? list.filter(name => name !== c.name) : [...list, c.name])
   }
   const used = columns.filter(uses)
@@ -115,7 +115,7 @@ function Choices({ file }: { file: File }) {
                     <td class="number">{c.missing > 0 ? count(c.missing) : <span class="faint">0</span>}</td>
                     <td class="faint examples" title={c.examples.join(' · ')}>{c.examples.join(' · ')}</td>
                   </tr>
-                  {c.no_input !== undefined && !keep.includes(c.name) && !chosen.includes(c.name) && <tr><td colSpan={6} class="reason small">{sentence(c.no_input)} Tick “Use” if it is known before a row is measured.</td></tr>}
+                  {c.no_input !== undefined && !keep.includes(c.name) && !chosen.includes(c.name) && c.name !== named && <tr><td colSpan={6} class="reason small">{sentence(c.no_input)} Tick “Use” if you know it before a row is measured, and the label may depend on it.</td></tr>}
                   {asking === c.name && <tr><td colSpan={6} class="reason small" role="status">{sentence(c.no_target ?? 'only numbers can be predicted')}</td></tr>}
                 </Fragment>
               ))}</tbody>
@@ -129,7 +129,7 @@ function Choices({ file }: { file: File }) {
         <div class="field"><label for="id">Column that names the rows</label>
           <select id="id" value={named} onChange={e => setId(e.currentTarget.value)}>
             <option value="">none: number the rows</option>
-            {used.filter(c => !chosen.includes(c.name)).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
+            {columns.filter(c => !ignored.includes(c.name) && !chosen.includes(c.name)).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
           </select></div>
         <BatchField value={batch} change={setBatch} />
         <LeaseField value={lease} change={setLease} />
@@ -150,9 +150,10 @@ function Choices({ file }: { file: File }) {
   )
 }
 
-/** The columns that were known, as they are seen now, and new ones. */
-function together(known: PreviewColumn[], now: PreviewColumn[]): PreviewColumn[] {
-  return [...known.map(c => now.find(x => x.name === c.name) ?? c), ...now.filter(x => !known.some(c => c.name === x.name))]
+/** The columns that were known, as they are seen now, and new ones. Those that were kept are not inputs without that. */
+export function together(known: PreviewColumn[], now: PreviewColumn[], keep: string[]): PreviewColumn[] {
+  const seen = (c: PreviewColumn, x = c) => c.no_input !== undefined && keep.includes(c.name) ? { ...x, no_input: c.no_input } : x
+  return [...known.map(c => seen(c, now.find(x => x.name === c.name))), ...now.filter(x => !known.some(c => c.name === x.name))]
 }
 
 function typeText(c: PreviewColumn): string {

@@ -21,6 +21,7 @@ import { markOf, parseNumber } from '../reading'
 import { pathOf } from '../router'
 import { isReplicate, ordered, predictionsOf, within } from '../queue'
 import type { Predictions } from '../kinds'
+import { batchWords } from '../textstyle'
 import { defaultBatch } from '../types'
 import type { AskRequest, Campaign, Job, QueueRow, Session, Waiting } from '../types'
 import { useEvery, useLoad } from '../use'
@@ -101,6 +102,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
       </header>
       <ProblemNote error={fault ?? (row ? job.error : null) ?? error} />
       <Lost lost={job.lost} />
+      {row && <Remarks warnings={queue.warnings} />}
       {job.job && <JobBar key={job.job.id} job={job.job} title="Picking rows for you" />}
       <div class={deeds.length > 0 ? 'labelling with-deeds' : 'labelling'}>
         {row
@@ -119,6 +121,17 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
           if (told.event > 0) add({ event: told.event, row: correcting.row, several: correcting.several, ...entered, predictions: correcting.predictions ?? {}, corrected: true, waiting: told.waiting })
         }} />}
     </>
+  )
+}
+
+/** What was said about the batches of the queue, folded. */
+function Remarks({ warnings }: { warnings: string[] }) {
+  if (warnings.length === 0) return null
+  return (
+    <details class="note small remarks">
+      <summary>{many(warnings.length, 'remark')} on how the rows were picked</summary>
+      <ul>{warnings.map(w => <li key={w}>{sentence(batchWords(w))}</li>)}</ul>
+    </details>
   )
 }
 

@@ -10,6 +10,7 @@ import { useRowPages } from '../rowpages'
 import { scrollFor, windowOf } from '../scroll'
 import { statuses } from '../kinds'
 import { signOf } from '../labels'
+import { batchWords, uploadWords } from '../textstyle'
 import type { Added, Campaign, Row, Session } from '../types'
 import { useLoad } from '../use'
 import { valueText } from '../values'
@@ -31,7 +32,7 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
   const [plates, setPlates] = useState(false)
   const [added, setAdded] = useState<Added | null>(null)
   const [gathering, setGathering] = useState(false)
-  const [earlier, setEarlier] = useState('') // the name of earlier data that were added
+  const [earlier, setEarlier] = useState<{ name: string; warnings: string[] } | null>(null) // earlier data that were added
   if (!status) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the rows" />
   return (
     <>
@@ -43,11 +44,12 @@ export function Rows({ campaign, session }: { campaign: string; session: Session
         <p role="status">{total === null ? ' ' : total === status.rows ? `All ${many(status.rows, 'row')}` : `${count(total)} of ${many(status.rows, 'row')}`}</p>
       </header>
       {added && <p class="note good" role="status">{many(added.rows, 'row')} added{added.labelled > 0 && `, ${count(added.labelled)} with a label`}{added.waiting.length > 0 && `; ${many(added.waiting.length, 'label waits', 'labels wait')} for a second look`}.</p>}
-      {earlier && <p class="note good" role="status">{earlier} added.</p>}
+      {earlier && <p class="note good" role="status">{earlier.name} added.</p>}
+      {[...added?.warnings ?? [], ...earlier?.warnings ?? []].map(w => <p key={w} class="note warn small" role="status">{uploadWords(batchWords(w))}</p>)}
       <Filters status={status} query={query} change={setQuery} />
       <Table status={status} turn={turn} query={query} change={setQuery} open={setOpened} found={setTotal} />
       {adding && <AddRowsDialog campaign={status} close={() => setAdding(false)} done={a => { setAdding(false); setAdded(a); setTurn(n => n + 1); reload() }} />}
-      {gathering && <EarlierDialog campaign={status} close={() => setGathering(false)} done={name => { setGathering(false); setEarlier(name) }} />}
+      {gathering && <EarlierDialog campaign={status} close={() => setGathering(false)} done={(name, warnings) => { setGathering(false); setEarlier({ name, warnings }) }} />}
       {plates && <PlateDialog campaign={status} ask={status.asks} close={() => setPlates(false)} open={row => { setPlates(false); setOpened(row) }} />}
       {opened !== null && <RowDialog campaign={status} session={session} row={opened} close={() => setOpened(null)} changed={() => setTurn(n => n + 1)} />}
     </>
