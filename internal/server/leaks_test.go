@@ -96,7 +96,7 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// TestPreviewsOfNumbers: the service marks columns that are not inputs because they count the rows, unless they are kept
+// TestPreviewsOfNumbers: the service marks columns that are no inputs because they count the rows, unless they are kept
 // or name the rows.
 func TestPreviewsOfNumbers(t *testing.T) {
 	v := newService(t)
