@@ -173,10 +173,11 @@ func DefaultSpec(kind learner.Kind, labels int) string {
 	return spec.Default
 }
 
-// The default methods of learners without networks.
+// The default methods of learners without networks: of a Gaussian process, and of trees. To their leaves alone, rows
+// are equal that differ in what no labelled row shows.
 const (
-	ProcessSpec = "bait-f-p:matern>rff(1024)>train" // of a Gaussian process
-	TreesSpec   = "lcmd-tp:leaf>sketch(512)"
+	ProcessSpec = "bait-f-p:matern>rff(1024)>train"
+	TreesSpec   = "lcmd-tp:leaf>sketch(512)+2*linear>scale"
 )
 
 // Check reports what is wrong with a request apart from its rows, so it can be called before they are read. The error
