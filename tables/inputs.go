@@ -60,7 +60,7 @@ func (t Tables) inputs(ctx context.Context, parts []part, labels matrix.Dense[fl
 func (t Tables) notInputs() []string {
 	all := slices.Concat(t.NotInputs, t.TargetColumns, t.LabelSD, []string{t.IDColumn, t.RandomColumn})
 	for _, target := range t.TargetColumns {
-		all = append(all, dataset.CensoredColumn(target)) // which tells whether there is a label
+		all = append(all, dataset.CensoredColumn(target)) // which shows whether there is a label
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }

@@ -14,7 +14,7 @@ import (
 // Check reports files of the package in the current folder that use what a later one declares, in the given order,
 // which names every file but tests; those that one text names, with blanks between them, may use each other. Methods
 // count by their names, if these are not exported, and those that several files declare as of the first of them; a
-// method with the name of a field, or of an interface, is not looked at.
+// method with the name of a field, or of an interface, is ignored.
 func Check(t *testing.T, order ...string) {
 	t.Helper()
 	var places []int

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// resource is what can be looked at of each campaign.
+// resource is a part of each campaign that an assistant can read.
 type resource struct {
 	name, about, mime string
 	read              func(Standing, *sdk.ResourceContents) error

@@ -287,7 +287,7 @@ func (g *Guesser) Finish() (*dataset.Table, error) {
 	o := dataset.Origin{Style: g.Style, Headless: !g.header, Stored: g.Stored, Notes: g.Notes, Lines: g.Lines,
 		Warnings: slices.Concat(g.warnings, g.totals())}
 	var marks []dataset.Column
-	ids := g.ids() // which looks at all columns
+	ids := g.ids() // which reads all columns
 	for _, s := range g.Sinks {
 		numbers, ok := s.(*NumberSink)
 		if !ok || numbers == nil || numbers.cells == nil {
