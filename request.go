@@ -232,7 +232,7 @@ func (r *Request) checkTargets() error {
 	if len(r.TargetColumns) == 0 && r.Model != nil {
 		return nil
 	}
-	if err := r.CheckTargets(r.TargetColumns); err != nil {
+	if err := r.CheckTargets(); err != nil {
 		return &RequestError{Reason: err.Error()}
 	}
 	return nil

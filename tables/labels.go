@@ -17,7 +17,7 @@ import (
 // labels reads the target columns of a table, one column of the result for each. A label
 // that is missing is NaN.
 func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
-	if err := t.CheckTargets(t.TargetColumns); err != nil {
+	if err := t.CheckTargets(); err != nil {
 		return matrix.Dense[float64]{}, err
 	}
 	labels := matrix.New[float64](table.Rows(), len(t.TargetColumns))
@@ -40,7 +40,8 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 }
 
 // CheckTargets rejects a target that is named twice, and weights, ranges and columns of noise that do not fit.
-func (c Columns) CheckTargets(columns []string) error {
+func (in Input) CheckTargets() error {
+	columns := in.TargetColumns
 	seen := map[string]bool{}
 	for _, name := range columns {
 		if seen[name] {
@@ -48,13 +49,10 @@ func (c Columns) CheckTargets(columns []string) error {
 		}
 		seen[name] = true
 	}
-	if err := c.Ranges.Check(len(columns)); err != nil {
+	if err := errors.Join(in.Ranges.Check(len(columns)), in.checkLabelSD()); err != nil {
 		return err
 	}
-	if err := c.checkLabelSD(columns); err != nil {
-		return err
-	}
-	weights := c.Weights
+	weights := in.Weights
 	if weights == nil {
 		return nil
 	}

@@ -10,16 +10,17 @@ import (
 )
 
 // checkLabelSD rejects columns of noise that are not one for each target, or are targets.
-func (c Columns) checkLabelSD(targets []string) error {
-	if len(c.LabelSD) == 0 {
+func (in Input) checkLabelSD() error {
+	targets := in.TargetColumns
+	if len(in.LabelSD) == 0 {
 		return nil
 	}
-	if len(c.LabelSD) != len(targets) {
+	if len(in.LabelSD) != len(targets) {
 		return fmt.Errorf("%s for the noise of the labels, but %s: %s",
-			words.Count(len(c.LabelSD), "column is named", "columns are named"),
+			words.Count(len(in.LabelSD), "column is named", "columns are named"),
 			words.Count(len(targets), "target column", "target columns"), words.Some(words.Quoted(targets)))
 	}
-	for _, name := range c.LabelSD {
+	for _, name := range in.LabelSD {
 		if slices.Contains(targets, name) {
 			return fmt.Errorf("column %q is named as a target and for the noise of the labels", name)
 		}

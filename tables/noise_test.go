@@ -21,7 +21,7 @@ func TestLabelSD(t *testing.T) {
 	read := func(columns []string, sd ...float64) (*Rows, error) {
 		s := Tables{Input: Input{Table: tableOf(t, id, x, y, z, dataset.NewNumeric("sd", sd...),
 			dataset.NewNumeric("z sd", 2, -1, 1, 1, math.NaN())), TargetColumns: []string{"y", "z"}, IDColumn: "id",
-			Columns: Columns{LabelSD: columns}}}
+			LabelSD: columns}}
 		return s.Rows(t.Context())
 	}
 	both := []string{"sd", "z sd"}

@@ -32,6 +32,8 @@ type Input struct {
 	// TargetColumns hold the labels, one column per target. A row with a label in any of
 	// them is a labelled row, and one without any is a candidate.
 	TargetColumns []string
+	// LabelSD are columns with the standard deviations of the labels' noise, one for each target. They are not inputs.
+	LabelSD []string
 	Columns
 	// IDColumn, unless empty, names the rows; without it they are numbered from 0. Labelled rows with the same id are
 	// replicates: they become one row, whose label is their mean.
@@ -73,8 +75,6 @@ type Columns struct {
 	// Ranges are what the labels of the targets can be: one for all, or one for each. Predictions and intervals keep to
 	// them.
 	Ranges dataset.Ranges `json:"range,omitempty"`
-	// LabelSD are columns with the standard deviations of the labels' noise, one for each target. They are not inputs.
-	LabelSD []string `json:"label_sd,omitempty"`
 	// Categorical are columns of categories, even if nearly every row has its own,
 	// or if they look like dates.
 	Categorical []string `json:"categorical,omitempty"`

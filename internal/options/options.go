@@ -38,7 +38,7 @@ var table = map[string]names{
 	"GroupIsInput":   {"--group-input", "group_is_input", "", "group_input"},
 	"IDColumn":       {"--id", "id_column", "id", "id"},
 	"Keep":           {"--keep", "keep", "keep", "keep"},
-	"LabelSD":        {"--label-sd", "label_sd", "", "label_sd"},
+	"LabelSD":        {"--label-sd", "", "", "label_sd"},
 	"Latest":         {"--latest", "latest", "", ""},
 	"Learner":        {"--learner", "learner", "learner", "learner"},
 	"Lease":          {"--lease", "lease", "lease", "lease"},

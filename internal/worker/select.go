@@ -57,6 +57,7 @@ type selectBody struct {
 
 	tables.Columns
 	Y            []string `json:"y"`
+	LabelSD      []string `json:"label_sd"`
 	ID           string   `json:"id"`
 	RandomColumn string   `json:"random_column"`
 	Missing      string   `json:"missing"`
@@ -135,6 +136,7 @@ func (c *call) fromTables() (r nextbatch.Request, plot bool, err error) {
 		return r, false, err
 	}
 	r.TargetColumns, r.IDColumn, r.RandomColumn, r.Columns = body.Y, body.ID, body.RandomColumn, body.Columns
+	r.LabelSD = body.LabelSD
 	r.Limits, r.Layout = body.Limits, body.Layout
 	r.CostColumn, r.PerCost, r.GroupColumn, r.GroupIsInput, r.ReplicateShare = body.Cost, body.CostAware, body.Group,
 		body.GroupInput, float64(body.Share)

@@ -34,6 +34,7 @@ type columnFlags struct {
 	id              string
 	numeric, ignore []string
 	earlier         []string // tables; a flag of its own
+	labelSD         []string // columns; a flag of its own
 	missing         string
 
 	format formatFlags
@@ -117,8 +118,8 @@ func (f *columnFlags) missingInputs() tables.Missing {
 func (f *columnFlags) tables(path string, table *dataset.Table) tables.Tables {
 	return tables.Tables{
 		Input: tables.Input{Table: table, Names: map[*dataset.Table]string{table: nameOf(path)},
-			TargetColumns: f.targets(table.Names()), Columns: f.Columns, RandomColumn: f.random, IDColumn: f.id,
-			Missing: f.missingInputs()}, FieldName: options.Flag,
+			TargetColumns: f.targets(table.Names()), LabelSD: f.labelSD, Columns: f.Columns, RandomColumn: f.random,
+			IDColumn: f.id, Missing: f.missingInputs()}, FieldName: options.Flag,
 	}
 }
 
@@ -188,7 +189,7 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 	for _, name := range f.numeric {
 		opts.Kinds[name] = dataset.KindNumeric
 	}
-	for _, name := range f.LabelSD {
+	for _, name := range f.labelSD {
 		opts.Kinds[name] = dataset.KindNumeric
 	}
 	f.declareTargets(&opts)

@@ -197,7 +197,7 @@ func (m *merging) together(ctx context.Context, table, batch *dataset.Table,
 			empty = c.Missing(row)
 		}
 		name := c.Name()
-		if comes := empty || leaks[name] || slices.Contains(m.columns.LabelSD, name); comes && batch.Has(name) &&
+		if comes := empty || leaks[name] || slices.Contains(m.columns.labelSD, name); comes && batch.Has(name) &&
 			name != m.columns.id && !slices.Contains(targets, name) {
 			names = append(names, name)
 		}

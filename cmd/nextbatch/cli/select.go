@@ -519,7 +519,7 @@ func (s *selecting) setTargets() {
 	for _, table := range []*dataset.Table{r.Table, r.Train, r.Pool} {
 		if table != nil {
 			r.TargetColumns, r.Weights, r.Ranges = s.columns.targets(table.Names()), s.columns.Weights, s.columns.Ranges
-			r.LabelSD = s.columns.LabelSD
+			r.LabelSD = s.columns.labelSD
 			return
 		}
 	}

@@ -40,7 +40,7 @@ func registerRange(f *pflag.FlagSet, to *dataset.Ranges) {
 
 // registerLabelSD registers the flag for the columns of known noise.
 func (f *columnFlags) registerLabelSD(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.LabelSD, "label-sd", nil,
+	flags.StringSliceVar(&f.labelSD, "label-sd", nil,
 		"column with the standard deviation of each label's noise; one for each of several targets")
 }
 
