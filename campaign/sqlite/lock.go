@@ -71,26 +71,12 @@ func (s *store) tryLock(ctx context.Context, name, purpose, holder string) (take
 
 // keepLock signals until the lock is released.
 func (s *store) keepLock(holder string) (unlock func() error) {
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		ticker := time.NewTicker(sqlitefile.Heartbeat)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				// After a failed signal the next may succeed; if none does, others take
-				// the lock, and the log decides whose ask counts.
-				_, _ = s.file.DB.ExecContext(ctx, "UPDATE locks SET seen = ? WHERE holder = ?", sqlitefile.Now(), holder)
-			}
-		}
-	}()
+	stop := sqlitefile.Beat(func(ctx context.Context) {
+		// If no signal arrives, others take the lock, and the log decides whose ask counts.
+		_, _ = s.file.DB.ExecContext(ctx, "UPDATE locks SET seen = ? WHERE holder = ?", sqlitefile.Now(), holder)
+	})
 	return func() error {
 		stop()
-		<-done
 		return s.write(context.Background(), func(tx *sql.Tx) error {
 			_, err := tx.Exec("DELETE FROM locks WHERE holder = ?", holder)
 			return err

@@ -1,6 +1,7 @@
 package sqlitefile
 
 import (
+	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -20,6 +21,30 @@ type Presence struct {
 	Host string
 	PID  int
 	Seen int64 // as Now tells it
+}
+
+// Beat signals by a function until it is told to stop, and returns what stops it. A signal may fail, as the next may
+// succeed; if none does, others notice that this process is gone.
+func Beat(signal func(ctx context.Context)) (stop func()) {
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(Heartbeat)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				signal(ctx)
+			}
+		}
+	}()
+	return func() {
+		end()
+		<-done
+	}
 }
 
 // Now is the time in milliseconds since 1970.

@@ -230,21 +230,32 @@ func (c *call) campaignSettings() (any, error) {
 	})
 }
 
-func (c *call) campaignAdd() (any, error) {
-	type request struct {
-		address
-		Table    table  `json:"table"`
-		Censored string `json:"censored"`
-	}
-	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
+// newRows are rows for a campaign.
+type newRows struct {
+	address
+	Table    table  `json:"table"`
+	Censored string `json:"censored"`
+}
+
+// withRows reads rows by the options of a campaign.
+func (c *call) withRows(opts func(*campaign.State) source.Options,
+	do func(body newRows, camp *campaign.Campaign, t *dataset.Table) (any, error)) (any, error) {
+	return about(c, func(body newRows, camp *campaign.Campaign) (any, error) {
 		s, err := camp.State(c.ctx)
 		if err != nil {
 			return nil, err
 		}
-		t, err := c.rowsFor(body.Table, s.RowOptions(), body.Censored)
+		t, err := c.rowsFor(body.Table, opts(s), body.Censored)
 		if err != nil {
 			return nil, err
 		}
+		return do(body, camp, t)
+	})
+}
+
+func (c *call) campaignAdd() (any, error) {
+	opts := (*campaign.State).RowOptions
+	return c.withRows(opts, func(body newRows, camp *campaign.Campaign, t *dataset.Table) (any, error) {
 		a, err := camp.Add(c.ctx, body.by(), t)
 		if err != nil {
 			return nil, err
@@ -255,20 +266,8 @@ func (c *call) campaignAdd() (any, error) {
 }
 
 func (c *call) campaignEarlier() (any, error) {
-	type request struct {
-		address
-		Table    table  `json:"table"`
-		Censored string `json:"censored"`
-	}
-	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
-		s, err := camp.State(c.ctx)
-		if err != nil {
-			return nil, err
-		}
-		t, err := c.rowsFor(body.Table, s.Created.RowOptions(), body.Censored)
-		if err != nil {
-			return nil, err
-		}
+	opts := func(s *campaign.State) source.Options { return s.Created.RowOptions() }
+	return c.withRows(opts, func(body newRows, camp *campaign.Campaign, t *dataset.Table) (any, error) {
 		added, err := camp.AddEarlier(c.ctx, body.by(), body.Table.Name, t)
 		return wire.AddedEarlierOf(added, remarksOn(body.Table, t)), err
 	})

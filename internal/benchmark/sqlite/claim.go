@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
@@ -39,12 +38,12 @@ func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave fu
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go s.beat(ctx, done)
+	stop := sqlitefile.Beat(func(context.Context) {
+		// If no signal arrives, the next result cannot be written either.
+		_, _ = s.db.Exec("UPDATE processes SET seen = ? WHERE id = ?", sqlitefile.Now(), s.process)
+	})
 	return func() error {
 		stop()
-		<-done
 		err := s.write(func(tx *sql.Tx) error {
 			_, err := tx.Exec("UPDATE runs SET owner = NULL WHERE owner = ?", s.process)
 			return err
@@ -84,22 +83,6 @@ func (s *Store) checkSettings(tx *sql.Tx, ours string) error {
 			", not " + ours, Advice: "use its settings or another file"}
 	}
 	return nil
-}
-
-func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
-	defer close(done)
-	ticker := time.NewTicker(sqlitefile.Heartbeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			// After a failed beat the next may succeed; if none does, the next
-			// result cannot be written either.
-			_, _ = s.db.Exec("UPDATE processes SET seen = ? WHERE id = ?", sqlitefile.Now(), s.process)
-		}
-	}
 }
 
 // CheckSet records the size and fingerprint of a data set, or compares the
