@@ -132,14 +132,7 @@ func (d *driver) forward(size int) error {
 		}
 		d.space.rows.GoAhead(d.ahead(size))
 		choice, err := d.state.Next()
-		if d.space.Cancelled() {
-			return nil
-		}
-		var stuck *Stuck
-		if errors.As(err, &stuck) {
-			return d.fallBack(stuck.Reason)
-		}
-		if err != nil {
+		if ended, err := d.ends(err); ended {
 			return err
 		}
 		if !d.limits.open[choice.Row] || math.IsNaN(choice.Score) {
@@ -154,6 +147,18 @@ func (d *driver) forward(size int) error {
 		}
 	}
 	return nil
+}
+
+// ends reports whether an error of the method, or the context, ends its steps, and with which error.
+func (d *driver) ends(err error) (bool, error) {
+	var stuck *Stuck
+	switch {
+	case d.space.Cancelled():
+		return true, nil
+	case errors.As(err, &stuck):
+		return true, d.fallBack(stuck.Reason)
+	}
+	return err != nil, err
 }
 
 // ahead is how many rows will be picked before any other decision: none if a pick may close
@@ -218,14 +223,7 @@ func (d *driver) backward(back Backward) error {
 			return nil
 		}
 		choice, err := back.NextBackward(d.result.Rows(), removable)
-		if d.space.Cancelled() {
-			return nil
-		}
-		var stuck *Stuck
-		if errors.As(err, &stuck) {
-			return d.fallBack(stuck.Reason)
-		}
-		if err != nil {
+		if ended, err := d.ends(err); ended {
 			return err
 		}
 		d.stepped()
