@@ -32,7 +32,8 @@ type Waiting struct {
 	Doubt  plausible.Doubt `json:"doubt" doc:"why it waits"`
 	Why    words.Text      `json:"why" doc:"the same in words, such as: 9,999,999; expected 58,000 to 83,000; two digits too many?"`
 
-	Replicate int `json:"replicate,omitempty" doc:"which measurement of the row it is; absent where the label did not say"`
+	Replicate int  `json:"replicate,omitempty" doc:"which measurement of the row it is; absent where the label did not say"`
+	Censored  int8 `json:"censored,omitempty" doc:"of a limit: -1 if the label is below the value, 1 if it is above"`
 }
 
 // value returns the number of a target, NaN where there is none or it waits.
@@ -64,7 +65,7 @@ func (m *Measurement) waiting(of RowRef, targets []string) (list []Waiting) {
 		if m.waits(target) {
 			value, doubt := m.Values[target], m.Doubts[target]
 			list = append(list, Waiting{of, targets[target], fitted.Float(value), m.Seq, m.Time, m.Person, *doubt,
-				doubt.Words(value, m.Censored.Of(target)), m.Replicate})
+				doubt.Words(value, m.Censored.Of(target)), m.Replicate, m.Censored.Of(target)})
 		}
 	}
 	return list

@@ -561,6 +561,7 @@ export interface Settings {
   group_column?: string
   group_is_input?: boolean
   keep?: string[]
+  label_sd?: string[]
   latest?: boolean
   learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
@@ -670,6 +671,7 @@ export interface UndoRequest {
 }
 
 export interface Waiting {
+  censored?: number // of a limit: -1 if the label is below the value, 1 if it is above
   doubt: Doubt // why it waits
   event: number // that told it
   id: string

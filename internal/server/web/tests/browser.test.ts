@@ -683,6 +683,19 @@ test('a column that counts the rows is no input, and can name them', async () =>
   await page.getByText('It numbers the rows').waitFor({ state: 'detached' })
 })
 
+test('a limit that waits for a second look keeps its sign', async () => {
+  const lines = Array.from({ length: 60 }, (_, i) => `r${i},${i * 7 % 60},${i < 40 ? 100 + i * 7 % 60 : ''}`)
+  await service.call('POST', '/v1/campaigns?name=limits&target=y&id=id&learner=gp', ['id,t,y', ...lines, ''].join('\n'))
+  const [row] = await service.ask('limits', 1)
+  const told = await service.call<{ waiting: { censored?: number }[] }>('POST', '/v1/campaigns/limits/tells', { rows: [{ id: row!.id, values: { y: .5 }, censored: { y: -1 } }] })
+  expect(told.waiting.map(w => w.censored)).toEqual([-1])
+  const page = await open()
+  await page.goto(at('check', 'limits'))
+  await page.getByText('y <0.5', { exact: true }).waitFor()
+  await page.getByRole('button', { name: `Correct ${row!.id}` }).click()
+  expect(await page.getByRole('dialog').getByRole('textbox').first().inputValue()).toBe('<0.5')
+})
+
 test('what is said about added rows and about a batch is on the page', async () => {
   const lines = Array.from({ length: 40 }, (_, i) => `r${i},${20 + i * 7 % 40},${100 + i * 13 % 50} mg,${i < 12 ? measured(i) : ''}`)
   const query = new URLSearchParams({ name: 'units', target: 'y', id: 'id', learner: 'trees' })

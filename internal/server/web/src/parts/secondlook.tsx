@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { api } from '../api'
 import { ago, exact, nameWithoutUnit, range, unitOf } from '../format'
-import { mayCorrect } from '../labels'
+import { mayCorrect, signOf } from '../labels'
 import { markOf } from '../reading'
 import type { Campaign, Session, Waiting } from '../types'
 import { CorrectDialog } from './correct'
@@ -12,7 +12,7 @@ import { ProblemNote } from './notice'
 export function Why({ w }: { w: Waiting }) {
   const { low, high, scale, slip } = w.doubt
   return (
-    <p><strong>{nameWithoutUnit(w.target)} {w.value === null ? '' : exact(w.value)}</strong> {unitOf(w.target)}; expected {range(low, high).join(' to ')}{scale && ` on a ${scale} scale`}
+    <p><strong>{nameWithoutUnit(w.target)} {w.value === null ? '' : signOf(w.censored) + exact(w.value)}</strong> {unitOf(w.target)}; expected {range(low, high).join(' to ')}{scale && ` on a ${scale} scale`}
       {slip && <>. <strong class="slip">{slip[0]!.toUpperCase() + slip.slice(1)}</strong></>}</p>
   )
 }
@@ -70,7 +70,7 @@ export function SecondLooks({ campaign, session, list, changed, open }: {
           )
         })}
       </ul>
-      {correcting && <CorrectDialog of={{ campaign: campaign.name, id: correcting[0]!.id, targets: campaign.targets, values: Object.fromEntries(correcting.map(w => [w.target, w.value])), lod: campaign.settings.lod, mark: markOf(campaign) }}
+      {correcting && <CorrectDialog of={{ campaign: campaign.name, id: correcting[0]!.id, targets: campaign.targets, values: Object.fromEntries(correcting.map(w => [w.target, w.value])), censored: Object.fromEntries(correcting.map(w => [w.target, w.censored ?? 0])), lod: campaign.settings.lod, mark: markOf(campaign) }}
         close={() => setCorrecting(null)} done={() => { setCorrecting(null); changed() }} />}
     </>
   )
