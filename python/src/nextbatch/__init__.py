@@ -27,6 +27,7 @@ from ._errors import (
     WorkerError,
 )
 from ._select import select, select_features
+from ._space import Space
 
 if TYPE_CHECKING:
     from ._regressor import Regressor
@@ -54,6 +55,7 @@ __all__ = [
     "RequestError",
     "RowsError",
     "ServiceError",
+    "Space",
     "Status",
     "Told",
     "Waiting",

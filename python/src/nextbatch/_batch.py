@@ -140,8 +140,8 @@ class Batch:
             import pandas
         except ImportError as error:
             raise ImportError("to_frame needs pandas: pip install pandas") from error
-        if isinstance(self._pool, pandas.DataFrame):
-            rows = self._pool.iloc[self.indices]
+        if isinstance(self._pool, (pandas.DataFrame, dict)):
+            rows = pandas.DataFrame(self._pool).iloc[self.indices]
             return pandas.concat([pandas.DataFrame(_renamed(own, rows.columns), index=rows.index), rows], axis=1)
         return pandas.DataFrame({"index": self.indices, **own})
 

@@ -17,6 +17,7 @@ from ._batch import Batch, from_answer
 from ._errors import DataError, NextbatchWarning, RequestError
 from ._progress import reporter
 from ._seed import drawn
+from ._space import Space
 from ._tables import Table
 
 Floats = npt.NDArray[np.float64]
@@ -73,6 +74,7 @@ def select(
     plot: bool | None = None,
     progress: ProgressArgument = False,
     random_state: Any = None,
+    space: Space | None = None,
 ) -> Batch:
     """Pick the rows to label next.
 
@@ -181,6 +183,8 @@ def select(
         done, and how many there are; an exception that it raises cancels the selection.
     random_state : int, RandomState or Generator, optional
         Another name of `seed`; a generator draws one.
+    space : Space, optional
+        A space of factors in place of `pool`: the candidates are ``space.candidates(seed=seed)``.
 
     Returns
     -------
@@ -215,6 +219,12 @@ def select(
         per_group=per_group, group_input=group_input, min_per_group=min_per_group, at_most_groups=at_most_groups, same=same, runs=runs,
         replicates=replicates, replicate_share=replicate_share, plate=plate, controls=controls,
     )  # fmt: skip
+    if space is not None:
+        if pool is not None:
+            raise RequestError("give pool or space, not both")
+        pool = space.candidates(seed=seed or 0)
+        if labelled is None:
+            labelled = {name: column[:0] for name, column in pool.items()}
     labelled, y, pool, target = (_tables.loaded(data) for data in (labelled, y, pool, target))
     id = checked(id=id).get("id")
     if pool is not None and _no_rows(labelled):
