@@ -422,6 +422,7 @@ func (p *Plan) scale(ctx context.Context) error {
 	p.problem.Models, p.problem.Labels, p.problem.Weights, p.problem.Learnt = scaled.Models, scaled.Labels,
 		scaled.Weights, scaled.Learnt
 	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = scaled.Train, scaled.Pool, scaled.Aims.Rows
+	p.problem.Noise = scaled.Noise
 	return nil
 }
 

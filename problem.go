@@ -35,6 +35,9 @@ type Problem struct {
 	// Labels are those of Train, a column for each target, standardised; NaN where one is
 	// missing. Only rbf, matern and acs-rf-hyper use them.
 	Labels matrix.Dense[float64]
+	// Noise is how many times the usual variance of noise that of the labels of each row of Train is, for post and train;
+	// nil means that it is the usual one.
+	Noise []float64
 	// Weights are those of the targets, for kernels that are fitted to labels; nil means 1
 	// for each. Those of the outputs of models are in the models.
 	Weights []float64
@@ -281,7 +284,7 @@ func partsOf(p *Problem, by spec.Spec) compose.Parts {
 	parts := compose.Parts{
 		Spec: by, Train: p.Train, Pool: p.Pool, Exact: compose.Rows[float64]{Train: p.Exact.Train,
 			Pool: p.Exact.Pool, Aims: p.Exact.Aims},
-		PoolRows: p.PoolRows, Labels: p.Labels, Weights: p.Weights, Learnt: p.Learnt,
+		PoolRows: p.PoolRows, Labels: p.Labels, Noise: p.Noise, Weights: p.Weights, Learnt: p.Learnt,
 		Pending: p.Pending, Seed: p.kernelSeed(),
 		Networks: p.Networks, Folder: p.Folder, Across: p.Ranks != nil, PoolError: p.inPool,
 		Taps:     func(member int) kernel.Taps[float32] { return p.Models[member].Taps() },

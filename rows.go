@@ -52,7 +52,7 @@ func scaledProblem(ctx context.Context, r *tables.Rows, scale func(matrix.Dense[
 		return p, err
 	}
 	if r.Labels.Rows > 0 {
-		p.Weights = r.Weights
+		p.Weights, p.Noise = r.Weights, encode.RelativeNoise(r.Labels, r.Noise)
 		p.Labels, err = r.ScaledLabels()
 	}
 	return p, err

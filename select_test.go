@@ -218,6 +218,24 @@ func addScores(t *testing.T, sums []float64, text string, p nextbatch.Problem) {
 	}
 }
 
+// TestNoiseOfLabels: of two directions that are labelled, methods pick from the one whose label is noisy; a pending
+// row has the usual noise.
+func TestNoiseOfLabels(t *testing.T) {
+	rows := matrix.View(3, 2, []float32{1, 0, 0, 1, 0.1, 0.1})
+	for place := range 4 {
+		s, noisy := spec.MustParse([]string{"maxdiag:linear>train", "bait-f-p:linear>train"}[place/2]), place%2
+		p := nextbatch.Problem{Train: rows.Slice(0, 2), Pool: rows, Batch: 1, Noise: []float64{1, 1}, Pending: []int{2}}
+		p.Noise[noisy] = 50
+		b, err := nextbatch.Select(t.Context(), s, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Rows(); !slices.Equal(got, []int{noisy}) {
+			t.Errorf("%v, noise %v: rows %v are picked", s, p.Noise, got)
+		}
+	}
+}
+
 // TestSelectSeed: the seed matters where something is drawn, and only there.
 func TestSelectSeed(t *testing.T) {
 	p, other := smallProblem(t), smallProblem(t)

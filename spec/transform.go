@@ -69,6 +69,7 @@ type Step[T matrix.Float] struct {
 	Train   matrix.Dense[T]    // the labelled rows, then the pending ones unless Labels is set; they belong to the caller
 	Labels  []float64          // of the labelled rows, standardised; may be nil unless Labels is set
 	Sigma2  float64            // the noise variance σ²
+	Noise   []float64          // how many times σ² that of each row of Train is; nil means once
 	Compat  bool               // follow the published code where it differs from the paper
 
 	// KeepFeatures means that a later part needs features: given a
@@ -222,9 +223,9 @@ func ensemble[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T],
 // feature space.
 type (
 	conditioner func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64],
-		sigma2 float64) (kernel.Kernel[float64], transform.Fit, error)
+		sigma2 float64, noise ...float64) (kernel.Kernel[float64], transform.Fit, error)
 	featureConditioner func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64],
-		sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error)
+		sigma2 float64, noise ...float64) (kernel.FeatureMap[float64], transform.Fit, error)
 )
 
 func posterior(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
@@ -238,11 +239,11 @@ func train(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error)
 func acsGrad(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
 	return conditioned(ctx, s,
 		func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64],
-			sigma2 float64) (kernel.Kernel[float64], transform.Fit, error) {
+			sigma2 float64, _ ...float64) (kernel.Kernel[float64], transform.Fit, error) {
 			return transform.ACSGrad(ctx, k, train, sigma2, s.variant())
 		},
 		func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64],
-			sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error) {
+			sigma2 float64, _ ...float64) (kernel.FeatureMap[float64], transform.Fit, error) {
 			return transform.ACSGradFeatures(ctx, m, train, sigma2, s.variant())
 		})
 }
@@ -252,10 +253,10 @@ func acsGrad(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], erro
 func conditioned(ctx context.Context, s Step[float64], inKernel conditioner,
 	inFeatures featureConditioner) (kernel.Kernel[float64], error) {
 	if m, ok := s.Kernel.(kernel.FeatureMap[float64]); ok && s.KeepFeatures {
-		k, fit, err := inFeatures(ctx, m, s.Train, s.Sigma2)
+		k, fit, err := inFeatures(ctx, m, s.Train, s.Sigma2, s.Noise...)
 		return k, s.warnOf(fit, err)
 	}
-	k, fit, err := inKernel(ctx, s.Kernel, s.Train, s.Sigma2)
+	k, fit, err := inKernel(ctx, s.Kernel, s.Train, s.Sigma2, s.Noise...)
 	return k, s.warnOf(fit, err)
 }
 

@@ -5,6 +5,7 @@ package compose
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/kept"
@@ -26,6 +27,7 @@ type Parts struct {
 	Exact       Rows[float64]
 	PoolRows    func(index []int) matrix.Dense[float32] // a copy of some candidates
 	Labels      matrix.Dense[float64]
+	Noise       []float64
 	Weights     []float64
 	Learnt      kernel.Learnt
 	Pending     []int
@@ -202,6 +204,10 @@ func apply[T matrix.Float](c *Composer, members []kernel.Kernel[T], of maker[T],
 				_, step.Labels = encode.Labelled(c.parts.Labels, 0) // check allows one target only
 			}
 			step.Kernel, step.Members = k, members
+			if c.parts.Noise != nil { // that of pending rows is the usual one
+				usual := slices.Repeat([]float64{1}, step.Train.Rows-len(c.parts.Noise))
+				step.Noise = slices.Concat(c.parts.Noise, usual)
+			}
 			var err error
 			if next[i], err = of(t)(c.ctx, step); err != nil {
 				return nil, fmt.Errorf("%v: %w", t, err)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // unexplained is the share of the variance of the true labels that makes σ₀². On six real tables with 96 labels and
@@ -57,6 +59,42 @@ func Precision(labels, variances []float64) []float64 {
 		weights[i] *= n / sum
 	}
 	return weights
+}
+
+// RelativeNoise returns how many times the usual variance that of the labels of each row is, for methods that count
+// rows by it: the inverse of the Precision of its labels, of several targets of its mean. Nil means once.
+func RelativeNoise(labels matrix.Dense[float64], variances []float64) (list []float64) {
+	if variances == nil {
+		return nil
+	}
+	sums, counts := make([]float64, labels.Rows), make([]float64, labels.Rows)
+	some := false
+	for k := range labels.Cols {
+		own, noise := make([]float64, labels.Rows), make([]float64, labels.Rows)
+		for i := range own {
+			own[i], noise[i] = labels.At(i, k), variances[i*labels.Cols+k]
+		}
+		precision := Precision(own, noise)
+		some = some || precision != nil
+		for i, y := range own {
+			switch {
+			case math.IsNaN(y):
+				continue
+			case precision == nil:
+				sums[i]++
+			default:
+				sums[i] += precision[i]
+			}
+			counts[i]++
+		}
+	}
+	if !some {
+		return nil
+	}
+	for i := range sums {
+		list = append(list, counts[i]/sums[i])
+	}
+	return list
 }
 
 // FaultOfSD says what is wrong with the standard deviation of a label; nil if nothing is.

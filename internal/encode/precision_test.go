@@ -4,7 +4,24 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
 )
+
+// TestRelativeNoise: it is the inverse of the precision, of several targets of their mean where a row has labels.
+func TestRelativeNoise(t *testing.T) {
+	nan := math.NaN()
+	labels := matrix.View(3, 2, []float64{1, 5, 2, nan, 4, 3})
+	noise := []float64{0, 1, 1, 0, 2, 1} // equal for the second target
+	precision := Precision([]float64{1, 2, 4}, []float64{0, 1, 2})
+	want := []float64{2 / (precision[0] + 1), 1 / precision[1], 2 / (precision[2] + 1)}
+	if got := RelativeNoise(labels, noise); !slices.Equal(got, want) {
+		t.Errorf("the noise is %v, want %v", got, want)
+	}
+	if got := RelativeNoise(labels, make([]float64, 6)); got != nil || RelativeNoise(labels, nil) != nil {
+		t.Errorf("equal noise gives %v", got)
+	}
+}
 
 // TestPrecision: noisy labels count less, a scale changes nothing, and equal variances give no weights.
 func TestPrecision(t *testing.T) {

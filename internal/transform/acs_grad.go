@@ -30,7 +30,7 @@ func ACSGrad(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[f
 	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newKernelPosterior(ctx, acsGrad, k, train, sigma2, normalising)
+	p, fit, err := newKernelPosterior(ctx, acsGrad, k, train, sigma2, normalising, nil)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -43,7 +43,7 @@ func ACSGradFeatures(ctx context.Context, m kernel.FeatureMap[float64], train ma
 	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newFeaturePosterior(ctx, acsGrad, m, train, sigma2, normalising)
+	p, fit, err := newFeaturePosterior(ctx, acsGrad, m, train, sigma2, normalising, nil)
 	if err != nil {
 		return nil, Fit{}, err
 	}

@@ -33,7 +33,7 @@ func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train 
 	if err := checkPosterior(op, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	posterior, fit, err := newFeaturePosterior(ctx, op, m, train, sigma2, normalising)
+	posterior, fit, err := newFeaturePosterior(ctx, op, m, train, sigma2, normalising, nil)
 	if err != nil {
 		return nil, Fit{}, err
 	}

@@ -35,7 +35,7 @@ func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], t
 	if err := checkLabels(op, labels, train.Rows); err != nil {
 		return nil, Fit{}, err
 	}
-	posterior, fit, err := newFeaturePosterior(ctx, op, m, train, 1, normalising)
+	posterior, fit, err := newFeaturePosterior(ctx, op, m, train, 1, normalising, nil)
 	if err != nil {
 		return nil, Fit{}, err
 	}

@@ -7,7 +7,8 @@ package transform
 //	                 = σ²·φ(x)ᵀ·(φ(X)ᵀφ(X) + σ²I)^{-1}·φ(x')
 //
 // The first line is computed in kernel space (posterior_kernel.go), the second
-// in feature space (posterior_features.go).
+// in feature space (posterior_features.go). Where the noise of the rows differs, σ²I is σ²D in the
+// first, with a diagonal D, and the second has D^{-1/2}·φ(X) for φ(X).
 
 import (
 	"context"
@@ -22,30 +23,30 @@ import (
 // Posterior returns the covariance of a Gaussian process with prior kernel k
 // after observing the rows. Like the paper, it works in feature space and returns
 // a kernel.FeatureMap if k has at most max(1024, 3·rows) features, and works in
-// kernel space otherwise.
+// kernel space otherwise. The noise is the diagonal of D; none means ones.
 func Posterior(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64],
-	sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior(ctx, "post", k, rows, sigma2, unscaled)
+	sigma2 float64, noise ...float64) (kernel.Kernel[float64], Fit, error) {
+	return posterior(ctx, "post", k, rows, sigma2, unscaled, noise)
 }
 
 // Train returns k_{→X}: Scale on the rows, then Posterior (paper, section
 // "Gaussian Process Posterior Transformation").
 func Train(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64],
-	sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior(ctx, "train", k, rows, sigma2, normalising)
+	sigma2 float64, noise ...float64) (kernel.Kernel[float64], Fit, error) {
+	return posterior(ctx, "train", k, rows, sigma2, normalising, noise)
 }
 
 // PosteriorFeatures is Posterior in feature space, however many features there
 // are: for callers that need features.
 func PosteriorFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
-	sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
-	return posteriorFeatures(ctx, "post", m, rows, sigma2, unscaled)
+	sigma2 float64, noise ...float64) (kernel.FeatureMap[float64], Fit, error) {
+	return posteriorFeatures(ctx, "post", m, rows, sigma2, unscaled, noise)
 }
 
 // TrainFeatures is Train in feature space, however many features there are.
 func TrainFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
-	sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
-	return posteriorFeatures(ctx, "train", m, rows, sigma2, normalising)
+	sigma2 float64, noise ...float64) (kernel.FeatureMap[float64], Fit, error) {
+	return posteriorFeatures(ctx, "train", m, rows, sigma2, normalising, noise)
 }
 
 // scaling returns the λ by which features are scaled before the posterior, from
@@ -56,14 +57,14 @@ func unscaled(string, float64) (float64, error) { return 1, nil }
 
 // posterior returns the posterior of λ²·k.
 func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64,
-	s scaling) (kernel.Kernel[float64], Fit, error) {
+	s scaling, noise []float64) (kernel.Kernel[float64], Fit, error) {
 	if m, ok := fewFeatures(k, rows.Rows); ok {
-		return posteriorFeatures(ctx, op, m, rows, sigma2, s)
+		return posteriorFeatures(ctx, op, m, rows, sigma2, s, noise)
 	}
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newKernelPosterior(ctx, op, k, rows, sigma2, s)
+	p, fit, err := newKernelPosterior(ctx, op, k, rows, sigma2, s, noise)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -71,11 +72,11 @@ func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows ma
 }
 
 func posteriorFeatures(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
-	sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {
+	sigma2 float64, s scaling, noise []float64) (kernel.FeatureMap[float64], Fit, error) {
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newFeaturePosterior(ctx, op, m, rows, sigma2, s)
+	p, fit, err := newFeaturePosterior(ctx, op, m, rows, sigma2, s, noise)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -98,16 +99,20 @@ func fewFeatures(k kernel.Kernel[float64], rows int) (kernel.FeatureMap[float64]
 	return m, true
 }
 
-// factorise computes the Cholesky factor of λ²·gram + σ²I in a new matrix, where
-// gram is the Gram matrix of features or of a kernel on n rows. It overwrites
-// gram.
-func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int, sigma2 float64,
-	s scaling) (matrix.Dense[float64], Fit, error) {
-	trace := 0.0
-	for i := range gram.Rows {
-		trace += gram.At(i, i)
+// trace is the sum of the diagonal.
+func trace(m matrix.Dense[float64]) (sum float64) {
+	for i := range m.Rows {
+		sum += m.At(i, i)
 	}
-	lambda, err := s(op, trace/float64(n))
+	return sum
+}
+
+// factorise computes the Cholesky factor of λ²·gram + σ²D in a new matrix, where
+// gram is the Gram matrix of features or of a kernel on rows with this mean of k(x, x). Without noise, D is I. It
+// overwrites gram.
+func factorise(ctx context.Context, op string, gram matrix.Dense[float64], mean, sigma2 float64, s scaling,
+	noise []float64) (matrix.Dense[float64], Fit, error) {
+	lambda, err := s(op, mean)
 	if err != nil {
 		return matrix.Dense[float64]{}, Fit{}, err
 	}
@@ -116,7 +121,11 @@ func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int
 		for j := range row {
 			row[j] *= lambda * lambda
 		}
-		row[i] += sigma2
+		if len(noise) > 0 {
+			row[i] += sigma2 * noise[i]
+		} else {
+			row[i] += sigma2
+		}
 	}
 	l := matrix.New[float64](gram.Rows, gram.Rows)
 	rescue, err := linalg.CholeskyRescue(linalg.TeamOf(ctx), l, gram)

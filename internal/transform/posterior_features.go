@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/kernels"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -28,12 +29,12 @@ type featurePosterior struct {
 }
 
 func newFeaturePosterior(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
-	sigma2 float64, s scaling) (*featurePosterior, Fit, error) {
-	gram, err := featureGram(ctx, m, rows)
+	sigma2 float64, s scaling, noise []float64) (*featurePosterior, Fit, error) {
+	gram, sum, err := featureGram(ctx, m, rows, noise)
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	l, fit, err := factorise(ctx, op, gram, rows.Rows, sigma2, s)
+	l, fit, err := factorise(ctx, op, gram, sum/float64(rows.Rows), sigma2, s, nil)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -91,14 +92,27 @@ func (p *featurePosterior) apply(ctx context.Context, dst, features, rows matrix
 	return nil
 }
 
-// featureGram returns ΦᵀΦ, accumulated block by block.
-func featureGram(ctx context.Context, m kernel.FeatureMap[float64],
-	rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
-	gram := matrix.New[float64](m.Dim(), m.Dim())
-	err := eachBlock(ctx, m, rows, func(_ int, features matrix.Dense[float64]) {
+// featureGram returns ΦᵀD^{-1}Φ, accumulated block by block, and the trace of ΦᵀΦ. Without noise, D is I.
+func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64],
+	noise []float64) (gram matrix.Dense[float64], sum float64, err error) {
+	gram = matrix.New[float64](m.Dim(), m.Dim())
+	err = eachBlock(ctx, m, rows, func(first int, features matrix.Dense[float64]) {
+		if len(noise) > 0 {
+			features = features.Clone()
+			for i := range features.Rows {
+				row := features.Row(i)
+				sum += simd.For[float64]().SumSquares(row)
+				for j := range row {
+					row[j] /= math.Sqrt(noise[first+i])
+				}
+			}
+		}
 		linalg.Syrk(linalg.TeamOf(ctx), gram, 1, features, linalg.Trans, 1)
 	})
-	return gram, err
+	if len(noise) == 0 {
+		sum = trace(gram)
+	}
+	return gram, sum, err
 }
 
 // eachBlock calls f for one block of rows after another, with the index of its

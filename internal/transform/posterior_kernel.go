@@ -25,7 +25,7 @@ type kernelPosterior struct {
 }
 
 func newKernelPosterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64],
-	sigma2 float64, s scaling) (*kernelPosterior, Fit, error) {
+	sigma2 float64, s scaling, noise []float64) (*kernelPosterior, Fit, error) {
 	e, f := kernels.Decompose(k)
 	p := &kernelPosterior{embedding: e}
 	if err := p.keepTrain(ctx, rows); err != nil {
@@ -35,7 +35,7 @@ func newKernelPosterior(ctx context.Context, op string, k kernel.Kernel[float64]
 	if err := f.Cross(ctx, gram, p.train, p.train); err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	l, fit, err := factorise(ctx, op, gram, rows.Rows, sigma2, s)
+	l, fit, err := factorise(ctx, op, gram, trace(gram)/float64(rows.Rows), sigma2, s, noise)
 	if err != nil {
 		return nil, Fit{}, err
 	}

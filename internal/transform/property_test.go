@@ -36,6 +36,34 @@ func posteriorOf(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float
 	return after, fit
 }
 
+// TestNoiseOfRows: a row with half the noise is as good as the row twice, in feature space and in kernel space, and
+// both agree where features are scaled before.
+func TestNoiseOfRows(t *testing.T) {
+	t.Parallel()
+	train, pool := trainAndPool(t)
+	k := base(t, "silu", "ll", 0)
+	noise := make([]float64, train.Rows)
+	for i := range noise {
+		noise[i] = 1
+	}
+	noise[2] = 0.5
+	want, _ := posteriorOf(t, k, matrix.Stack(train, train.Slice(2, 3)), 1e-2)
+	var scaled []matrix.Dense[float64]
+	for _, one := range []kernel.Kernel[float64]{k, hidden{k}} {
+		got, _, err := transform.Posterior(t.Context(), one, train, 1e-2, noise...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.MustMatch(t, "post", cross(t, got, pool, pool), cross(t, want, pool, pool), 1e-7)
+		normal, _, err := transform.Train(t.Context(), one, train, 1e-2, noise...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scaled = append(scaled, cross(t, normal, pool, pool))
+	}
+	golden.MustMatch(t, "train", scaled[1], scaled[0], 1e-7)
+}
+
 func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 	t.Parallel()
 	train, pool := trainAndPool(t)

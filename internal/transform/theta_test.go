@@ -30,7 +30,7 @@ func TestGoldenTheta(t *testing.T) {
 	m := kernel.NewLinear[float64](train.Cols)
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {
 		t.Run(text, func(t *testing.T) {
-			posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, sigma*sigma, normalising)
+			posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, sigma*sigma, normalising, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestGoldenTheta(t *testing.T) {
 			golden.MustMatch(t, "published", got, golden.Matrix(t, folder+"acs_rf_theta_ref.npy"), 1e-7)
 		})
 	}
-	posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, 1, normalising)
+	posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, 1, normalising, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
