@@ -221,7 +221,7 @@ var table = map[string]rule{
 	"internal/report": {may: []string{"internal/encode", root, "fitted", "limits", "internal/plate", "selection",
 		"spec", "matrix", "dataset", "tables", "internal/conformal", "learner", "internal/rng", "internal/benchmark",
 		"campaign", "internal/picture", "internal/estimate", "internal/audit", "internal/words", "internal/wire"}},
-	"internal/mcp": {may: []string{"internal/report", "internal/wire"}},
+	"internal/mcp": {may: []string{"internal/space", "internal/report", "internal/wire"}},
 	"internal/server": {may: []string{"internal/mcp", "internal/source/sheets", root, "fitted", "campaign",
 		"internal/estimate",
 		"dataset", "dataset/source", "learner", "network", "internal/kept", "internal/device", "internal/benchmark",

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,7 +108,7 @@ func TestAssistantFiles(t *testing.T) {
 		t.Skip(err)
 	}
 	call, tools := assistant(t, filepath.Join(lab, "table.csv"), "--folder", lab)
-	want := []string{"advise_on_table", "audit_table", "predict_table", "select_from_table"}
+	want := []string{"advise_on_table", "audit_table", "candidates_of_space", "predict_table", "select_from_table"}
 	if !slices.Equal(tools, want) {
 		t.Errorf("of tables there are %q", tools)
 	}
@@ -141,6 +142,16 @@ func TestAssistantFiles(t *testing.T) {
 			}
 		}
 	}
+	for name, inside := range map[string]bool{"table.csv": true, secret: false, "file.csv": false} {
+		factor := "[[factor]]\nname = \"a\"\ndescriptors = " + strconv.Quote(name) + "\n"
+		if err := os.WriteFile(filepath.Join(lab, "space.toml"), []byte(factor), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, failed := call("candidates_of_space", args{"space": "space.toml"})
+		if failed == inside || inside != strings.Contains(said, "s1,") {
+			t.Errorf("descriptors in %s: %s", name, said)
+		}
+	}
 	for name, value := range (args{"must": []string{"@" + secret}, "exclude": []string{"s7", " @" + secret},
 		"pending": []string{"\"@" + secret}, "seed": "x", "batch": []int{1, 2}, "cost_aware": "maybe", "method": "--out=x",
 		"learner": args{}, "id": "name\x00"}) {
@@ -148,7 +159,7 @@ func TestAssistantFiles(t *testing.T) {
 			t.Errorf("%s %v: %s", name, value, said)
 		}
 	}
-	if entries, err := os.ReadDir(lab); err != nil || len(entries) != 6 {
+	if entries, err := os.ReadDir(lab); err != nil || len(entries) != 7 {
 		t.Errorf("%v, %v", err, entries)
 	}
 }

@@ -38,6 +38,9 @@ func flagArguments(d *Door, t tool) (list []argument) {
 		if schema["type"] == "array" {
 			schema["items"] = map[string]any{"type": "string"}
 		}
+		if usual, there := t.usually[name]; there {
+			schema["default"] = usual
+		}
 		list = append(list, argument{Name: strings.ReplaceAll(name, "-", "_"), Schema: schema})
 	}
 	return list
@@ -50,6 +53,9 @@ func (c *call) run() (report.Said, error) {
 	flags := c.door.Flags(c.tool.command)
 	for _, a := range c.arguments {
 		raw, there := c.given[a.Name]
+		if usual, some := c.tool.usually[a.Name]; !there && some {
+			raw, there = json.RawMessage(fmt.Sprint(usual)), true
+		}
 		if !there {
 			continue
 		}
@@ -100,6 +106,14 @@ func (c *call) values(a argument, raw json.RawMessage) ([]string, error) {
 		case isFile:
 			if values[i], err = c.door.file(value); err != nil {
 				return nil, err
+			}
+			if a.Name != c.tool.first || c.tool.tables == nil {
+				continue
+			}
+			for _, table := range c.tool.tables(values[i]) {
+				if _, err := c.door.file(table); err != nil {
+					return nil, err
+				}
 			}
 		case strings.HasPrefix(strings.TrimSpace(value), "@"):
 			return nil, fmt.Errorf("%s takes names, and no file of names: %.200q", a.Name, value)

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/internal/report"
+	"github.com/nextbatch/nextbatch/internal/space"
 )
 
 // Door is what an assistant reaches.
@@ -64,10 +65,11 @@ type tool struct {
 	words     func(report.Answer) (report.Said, error)
 	standing  bool // the words are those of the standing
 
-	command string   // of the command line
-	first   string   // argument that is no flag: a file
-	flags   []string // arguments, which are flags
-	files   []string // those of them that are files
+	command string                     // of the command line
+	first   string                     // argument that is no flag: a file
+	flags   []string                   // arguments, which are flags
+	files   []string                   // those of them that are files
+	tables  func(path string) []string // that the first argument names
 }
 
 // aboutTable are the flags that say what is in a table.
@@ -123,6 +125,9 @@ var table = []tool{
 	{name: "predict_table", command: "predict", first: "table",
 		flags: []string{"model", "id", "missing", "range", "coverage", "sheet", "sep", "decimal"}, files: []string{"model"},
 		about: "Predicts the labels of the rows of a table with a saved model."},
+	{name: "candidates_of_space", command: "candidates", first: "space", flags: []string{"describe", "rows", "seed"},
+		usually: map[string]any{"rows": 20}, tables: space.Tables,
+		about: "Describes a space of factors and counts its candidates, or lists some that fill it."},
 }
 
 // instructions are for the assistant, which reads them first.

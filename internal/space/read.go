@@ -3,6 +3,7 @@ package space
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -52,6 +53,20 @@ const mostBytes = 16 << 20
 
 // Read reads the description of a space, and the tables of descriptors that it names, relative to its folder.
 func Read(ctx context.Context, path string) (*Space, error) {
+	return read(path, func(name string) (*dataset.Table, error) { return source.ReadFile(ctx, name, source.Options{}) })
+}
+
+// Tables returns the paths of the tables of descriptors that a description names, as far as it can be read.
+func Tables(path string) (list []string) {
+	_, _ = read(path, func(name string) (*dataset.Table, error) { // who reads the space says what is wrong with it
+		list = append(list, name)
+		return nil, errors.New("it is not read")
+	})
+	return list
+}
+
+// read reads a description; table reads a file that it names.
+func read(path string, table func(path string) (*dataset.Table, error)) (*Space, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -68,7 +83,7 @@ func Read(ctx context.Context, path string) (*Space, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(path), name)
 		}
-		return source.ReadFile(ctx, name, source.Options{})
+		return table(name)
 	})
 }
 
