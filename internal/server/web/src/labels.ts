@@ -1,11 +1,12 @@
 import { readNumber } from './reading'
 import type { Mark } from './format'
+import type { History } from './types'
 
 /** What a person entered: numbers by target, and for those that are limits the side on which the true one lies. */
 export interface Entered { values: Record<string, number>; censored?: Record<string, number> }
 
 /** Reads what a person entered for each target, or says what is wrong. Empty fields are left out. */
-export function readLabels(targets: string[], texts: Record<string, string>, mark: Mark, lod = ''): Entered | { fault: string } {
+export function readLabels(targets: string[], texts: Record<string, string>, mark: Mark, lod = '', labels: Record<string, History> = {}): Entered | { fault: string } {
   const values: Record<string, number> = {}, censored: Record<string, number> = {}
   for (const t of targets) {
     const text = texts[t]?.trim() ?? ''
@@ -18,7 +19,7 @@ export function readLabels(targets: string[], texts: Record<string, string>, mar
       continue
     }
     const [sign] = /^[<>≤≥]=?/.exec(text) ?? ['']
-    const read = readNumber(text.slice(sign.length), mark)
+    const read = readNumber(text.slice(sign.length), mark, labels[t])
     if (read === null) return { fault: `"${text}" is not a number. Write one such as ${mark === 'comma' ? '1,25' : '1.25'} or 3e-4.` }
     values[t] = read.value
     if (sign) censored[t] = /[<≤]/.test(sign) ? -1 : 1

@@ -22,6 +22,18 @@ describe('what people type', () => {
     ['12500', 'comma', 12500, ''],
   ] as const)('%s with a decimal %s', (text, mark, value, how) => expect(readNumber(text, mark)).toEqual({ value, how }))
 
+  test.each([
+    ['1.300', 'comma', 1, 2, 1.3, 'read as 1.3, as the labels so far are'],
+    ['1,300', 'point', 1, 2, 1.3, 'read as 1.3, as the labels so far are'],
+    ['1,300', 'comma', 1, 2, 1.3, 'read as 1.3, because this campaign writes decimals with a comma'],
+    ['-1.300', 'comma', 900, 4000, -1300, 'read as -1,300, because this campaign writes decimals with a comma'],
+    ['1,300', 'comma', 900, 4000, 1300, 'read as 1,300, as the labels so far are'],
+    ['1.300', 'comma', 1, 2000, 1300, 'read as 1,300, because this campaign writes decimals with a comma'],
+    ['1,300', 'point', 1e6, 2e6, 1300, 'read as 1,300, because this campaign writes decimals with a point'],
+    ['1,25', 'point', 100, 200, 1.25, 'read as 1.25'],
+  ] as const)('%s with a decimal %s beside labels of %d to %d', (text, mark, low, high, value, how) =>
+    expect(readNumber(text, mark, { labels: 9, low, high })).toEqual({ value, how }))
+
   test.each([12.125, 12125, -.5, 1e-9, 1e21])('%d is read as it is typed', v => {
     for (const mark of ['point', 'comma'] as const) expect(readNumber(typed(v, mark), mark)?.value).toBe(v)
   })

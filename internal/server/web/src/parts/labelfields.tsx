@@ -2,10 +2,11 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { nameWithoutUnit, unitOf } from '../format'
 import { readNumber } from '../reading'
 import type { Mark } from '../format'
+import type { History } from '../types'
 
 /** A field for the label of each target. The first one has the focus; the others follow with Tab. */
-export function LabelFields({ name, targets, texts, mark, change, fault }: {
-  name: string; mark: Mark; targets: string[]; texts: Record<string, string>; change: (texts: Record<string, string>) => void; fault: string
+export function LabelFields({ name, targets, texts, mark, labels = {}, change, fault }: {
+  name: string; mark: Mark; labels?: Record<string, History>; targets: string[]; texts: Record<string, string>; change: (texts: Record<string, string>) => void; fault: string
 }) {
   const first = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => { first.current?.focus(); first.current?.select() }, [])
@@ -21,7 +22,7 @@ export function LabelFields({ name, targets, texts, mark, change, fault }: {
                 onInput={e => change({ ...texts, [t]: e.currentTarget.value })} />
               <span class="unit">{unitOf(t)}</span>
             </div>
-            <p id={`${name}-how-${i}`} class="how small" role="status">{readNumber((texts[t] ?? '').trim().replace(/^[<>≤≥]=?/, ''), mark)?.how}</p>
+            <p id={`${name}-how-${i}`} class="how small" role="status">{readNumber((texts[t] ?? '').trim().replace(/^[<>≤≥]=?/, ''), mark, labels[t])?.how}</p>
           </div>
         ))}
       </div>

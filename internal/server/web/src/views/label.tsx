@@ -201,7 +201,7 @@ function Task({ campaign, status, row, several, targets, more, done, skip, given
   const save = async (event: Event) => {
     event.preventDefault()
     if (busy) return
-    const read = readLabels(targets, texts, markOf(status), status.settings.lod)
+    const read = readLabels(targets, texts, markOf(status), status.settings.lod, status.labels)
     if ('fault' in read) { setFault(read.fault); return }
     setBusy(true)
     try {
@@ -229,7 +229,7 @@ function Task({ campaign, status, row, several, targets, more, done, skip, given
       <Values inputs={row.inputs} columns={status.columns} />
       {why && <p class="why"><span>Why this row</span>{sentence(why)}</p>}
       <form onSubmit={save} noValidate>
-        <LabelFields name="target" mark={markOf(status)} targets={targets} texts={texts} fault={fault} change={x => { setTexts(x); setFault('') }} />
+        <LabelFields name="target" mark={markOf(status)} labels={status.labels} targets={targets} texts={texts} fault={fault} change={x => { setTexts(x); setFault('') }} />
         <div class="line actions">
           <button type="submit" class="primary" disabled={busy}>Save and next <kbd>Enter</kbd></button>
           <button type="button" onClick={() => setFailing(true)}>Failed</button>
