@@ -289,7 +289,7 @@ func (a *auditor) predictFold(ctx context.Context, order []int, from, to int, p 
 	sort.Ints(outside)
 	s := a.sample
 	s.X, s.Y = a.sample.X.SelectRows(outside), a.labels(outside)
-	s.Sides, s.Noise = labelValues(a, a.sample.Sides, outside), labelValues(a, a.sample.Noise, outside)
+	s.Sides, s.Noise = a.sides(outside), a.noise(outside)
 	o := a.options.Network
 	o.Progress = nil
 	m, err := network.Fit(ctx, s, o) // not fitted.Learn: Labels returns the typed error of a network that diverged
@@ -366,14 +366,22 @@ func (a *auditor) labels(rows []int) []float64 {
 	return matrix.View(a.sample.X.Rows, a.sample.Targets, a.sample.Y).SelectRows(rows).Data
 }
 
-// labelValues returns what is known of the labels of some rows; nil if nothing is known of any.
-func labelValues[T any](a *auditor, of []T, rows []int) (list []T) {
+// sides returns those of the labels of some rows; nil if all labels are the true ones.
+func (a *auditor) sides(rows []int) (list []int8) {
 	for _, row := range rows {
-		if of != nil {
-			list = append(list, of[row*a.sample.Targets:][:a.sample.Targets]...)
+		if a.sample.Sides != nil {
+			list = append(list, a.sample.Sides[row*a.sample.Targets:][:a.sample.Targets]...)
 		}
 	}
 	return list
+}
+
+// noise returns the known variances of the labels of some rows; nil if none are known.
+func (a *auditor) noise(rows []int) []float64 {
+	if a.sample.Noise == nil {
+		return nil
+	}
+	return matrix.View(a.sample.X.Rows, a.sample.Targets, a.sample.Noise).SelectRows(rows).Data
 }
 
 // leaveOut leaves out of the next pass the labels that are more likely wrong than not.

@@ -42,7 +42,7 @@ func (a *auditor) fitBlend(ctx context.Context, repeat int) (m *learner.Model, k
 	}
 	s := a.sample
 	s.X, s.Y = a.sample.X.SelectRows(kept), a.labels(kept)
-	s.Sides, s.Noise = labelValues(a, a.sample.Sides, kept), labelValues(a, a.sample.Noise, kept)
+	s.Sides, s.Noise = a.sides(kept), a.noise(kept)
 	o := learner.Options{Kind: a.options.Learner, Network: a.options.Network, Only: a.weighted(), Folds: a.options.Folds,
 		NetworkFolds: a.options.Folds}
 	if tell := a.options.Fitting; tell != nil {
