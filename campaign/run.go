@@ -215,8 +215,8 @@ func (a *Asked) times(row int64) (n int) {
 }
 
 // answered reports whether the person has told a measurement since the ask that handed it out. If the ask handed out
-// the row once, any label of it counts.
-func (q *Question) answered(s *State, person string) bool {
+// the row once, any label of it counts. It is no method of Question: whoever has questions would compile all of State.
+func answered(s *State, q *Question, person string) bool {
 	for _, a := range s.Asks {
 		if a.Ask != q.Ask {
 			continue
@@ -234,7 +234,7 @@ func (q *Question) answered(s *State, person string) bool {
 // outOf returns the measurements that are still out by an ask.
 func outOf(s *State, a *Asked) (rows []AskedRow) {
 	for _, r := range a.Rows {
-		if (&Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}).isOut(s) {
+		if isOut(s, &Question{RowRef: r.RowRef, Ask: a.Ask, Replicate: r.Number()}) {
 			rows = append(rows, r)
 		}
 	}
@@ -242,7 +242,7 @@ func outOf(s *State, a *Asked) (rows []AskedRow) {
 }
 
 // isOut reports whether a measurement is out by an ask.
-func (q *Question) isOut(s *State) bool {
+func isOut(s *State, q *Question) bool {
 	return slices.ContainsFunc(s.Out(q.Row), func(h Handed) bool {
 		return h.Ask == q.Ask &&
 			h.Pick.Number() == q.Replicate

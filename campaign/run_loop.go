@@ -341,7 +341,7 @@ func (l *loop) fill(ctx context.Context) error {
 		}
 		q := l.waiting[next]
 		l.waiting = slices.Delete(l.waiting, next, next+1)
-		if q.isOut(s) && l.running[q.turn()] == nil {
+		if isOut(s, q) && l.running[q.turn()] == nil {
 			l.start(ctx, q, s.Settings.Ranges)
 		}
 	}
@@ -462,7 +462,7 @@ func (l *loop) answer(ctx context.Context, q *Question, values []float64) (told 
 		entry.Replicate = q.Replicate
 	}
 	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(kindTold), func(s *State) (decision, error) {
-		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || q.answered(s, l.Person) {
+		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || answered(s, q, l.Person) {
 			return decision{}, nil
 		}
 		labels := []Label{entry.label(q.Row)}
@@ -520,7 +520,7 @@ func (l *loop) giveUp(ctx context.Context, q *Question, reason string) (failed b
 		}
 		failed := &Failed{Rows: []RowRef{q.RowRef}, Reason: reason}
 		if status := s.Status(q.Row); len(s.Out(q.Row)) > 1 || status == StatusLabelled || status == StatusWaiting {
-			if failed.Replicates = []int{q.Replicate}; !q.isOut(s) {
+			if failed.Replicates = []int{q.Replicate}; !isOut(s, q) {
 				return decision{}, nil
 			}
 		} else if status != StatusAsked && status != StatusOpen {
@@ -697,7 +697,7 @@ func (l *loop) addNote(ctx context.Context, fresh note) error {
 func (l *loop) writeNotes(ctx context.Context, s *State) error {
 	kept := []note{}
 	for _, n := range l.notes.Rows {
-		if n.question().isOut(s) {
+		if isOut(s, n.question()) {
 			kept = append(kept, n)
 		}
 	}
