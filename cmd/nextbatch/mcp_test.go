@@ -13,7 +13,7 @@ import (
 )
 
 // assistant is a client of the program's command mcp.
-func assistant(t *testing.T, args ...string) (call func(tool string, arguments any) (said string, failed bool),
+func assistant(t testing.TB, args ...string) (call func(tool string, arguments any) (said string, failed bool),
 	tools []string) {
 	t.Helper()
 	program := nextbatch(append([]string{"mcp"}, args...)...)
@@ -85,6 +85,25 @@ func TestAssistant(t *testing.T) {
 	if said, failed := call("select_from_table", args{"target": "y [mg]", "id": "name", "batch": 2,
 		"learner": "gp"}); failed || !strings.Contains(said, "pick  id") {
 		t.Errorf("of the table that the command names: %s", said)
+	}
+}
+
+// BenchmarkAssistant is a call of a tool that has nothing to compute, through the standard streams of the program.
+func BenchmarkAssistant(b *testing.B) {
+	lab := b.TempDir()
+	table, store := filepath.Join(lab, "table.csv"), filepath.Join(lab, "c.db")
+	if err := os.WriteFile(table, []byte(numberedTable), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	if out, err := nextbatch("campaign", "new", store, table, "--target", "y [mg]", "--id",
+		"name").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	call, _ := assistant(b, store)
+	for b.Loop() {
+		if said, failed := call("campaigns", args{}); failed {
+			b.Fatal(said)
+		}
 	}
 }
 
