@@ -69,6 +69,12 @@ campaign new campaigns.db german.csv --campaign german --target y --id id --igno
   --lease never
 campaign new campaigns.db table.csv --campaign earlier --target y --id id --ignore z,site,hours --learner gp -n 4 \
   --lease never --earlier complete.csv
+campaign new campaigns.db --space space.toml --campaign space --target y --learner gp -n 6 --lease never
+campaign ask campaigns.db --campaign space --out space.csv
+FILL space.csv
+campaign tell campaigns.db space.csv --campaign space
+campaign tell campaigns.db set.csv --campaign space
+campaign export campaigns.db space.zip --campaign space
 campaign export campaigns.db wells.zip --campaign wells
 campaign export campaigns.db blend.zip --campaign blend
 campaign export campaigns.db small.zip --campaign small
@@ -107,6 +113,9 @@ campaign status campaigns.db --campaign blend --json
 campaign import imported.db blend.zip
 campaign import imported.db small.zip
 campaign import imported.db wells.zip
+campaign import imported.db space.zip
+campaign history imported.db --campaign space --json
+campaign status imported.db --campaign space --json
 campaign history imported.db --campaign blend --json
 campaign history imported.db --campaign small --json
 campaign history imported.db --campaign wells --json
@@ -120,6 +129,8 @@ token list --tokens tokens.db --json
 campaign ask campaigns.db --campaign blend
 campaign ask campaigns.db --campaign german
 campaign ask campaigns.db --campaign earlier
+campaign ask campaigns.db --campaign space
+campaign ask imported.db --campaign space
 campaign ask imported.db --campaign small
 campaign ask imported.db --campaign wells
 `
@@ -185,6 +196,9 @@ func writeTables(t *testing.T) {
 	for name, text := range map[string]string{
 		"table.csv": header + table.String(), "more.csv": header + more.String(), "complete.csv": header + complete.String(),
 		"far.csv": "id,y,z\nr103,2500,0.5\n", "right.csv": "id,replicate,y\nr100,2,1.5\n",
+		"set.csv": "row,heat,y\n0,22.25,0.5\n",
+		"space.toml": "cost = \"heat\"\n[[factor]]\nname = \"heat\"\nrange = [20, 120]\n" +
+			"[[factor]]\nname = \"solvent\"\ncategories = [\"DMF\", \"water\"]\n",
 		// in windows-1252
 		"german.csv": strings.NewReplacer(",", ";", ".", ",", "x0", "gr\xf6\xdfe").Replace(header + table.String()),
 		"grid.toml": `specs = ["random", "lcmd-tp:grad>sketch(64)"]
@@ -211,7 +225,8 @@ func fill(t *testing.T, name string) {
 	w := csv.NewWriter(&b)
 	for i, row := range rows {
 		if i > 0 {
-			number, err := strconv.Atoi(strings.TrimPrefix(row[slices.Index(rows[0], "id")], "r"))
+			id := row[slices.IndexFunc(rows[0], func(name string) bool { return name == "id" || name == "row" })]
+			number, err := strconv.Atoi(strings.TrimPrefix(id, "r"))
 			if err != nil {
 				t.Fatal(err)
 			}
