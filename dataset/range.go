@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Range is what the labels of a target can be: yields are 0..100. Either limit may be infinite.
@@ -115,7 +117,8 @@ func (l Ranges) Of(target int) Range {
 // Check rejects ranges without numbers, and as many as there are neither one nor the targets.
 func (l Ranges) Check(targets int) error {
 	if len(l) > 1 && len(l) != targets {
-		return fmt.Errorf("there are %d ranges for %d targets: declare one for all, or one for each", len(l), targets)
+		return fmt.Errorf("there are %d ranges for %s: declare one for all, or one for each", len(l),
+			words.Count(targets, "target", "targets"))
 	}
 	if at := slices.IndexFunc(l, func(r Range) bool { return r.check() != nil }); at >= 0 {
 		return l[at].check()

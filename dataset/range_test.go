@@ -39,6 +39,10 @@ func TestRangesOfTargets(t *testing.T) {
 	if want := []float64{0, 0, 50, 100, 100}; !slices.Equal(list[:5], want) || !math.IsNaN(list[5]) {
 		t.Errorf("clipped: %v", list)
 	}
+	const one = "there are 2 ranges for 1 target: declare one for all, or one for each"
+	if err := (Ranges{{0, 1}, {2, 3}}).Check(1); err == nil || err.Error() != one {
+		t.Error(err)
+	}
 	if two := (Ranges{{0, 1}, {2, 3}}); two.Check(2) != nil || two.Check(3) == nil || two.Of(1).Fault(1) == "" ||
 		two.Of(1).Fault(math.NaN()) != "" {
 		t.Errorf("%v: %v, %v, %q", two, two.Check(2), two.Check(3), two.Of(1).Fault(1))

@@ -105,6 +105,9 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error
 	removeLeft(dir, "."+filepath.Base(path)+".")
 	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
+		if at := new(fs.PathError); errors.As(err, &at) {
+			at.Path = path
+		}
 		return err
 	}
 	hidden := temporary.Name()

@@ -71,7 +71,9 @@ func TestWriteRefuses(t *testing.T) {
 	if err := atomicfile.Write(dir, text("x")); err == nil {
 		t.Error("a folder was written")
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "absent", "x"), text("x")); !errors.Is(err, os.ErrNotExist) {
+	absent, at := filepath.Join(dir, "absent", "x"), new(os.PathError)
+	if err := atomicfile.Write(absent, text("x")); !errors.Is(err, os.ErrNotExist) || !errors.As(err, &at) ||
+		at.Path != absent {
 		t.Error(err)
 	}
 }
