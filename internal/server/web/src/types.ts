@@ -561,7 +561,6 @@ export interface Settings {
   group_column?: string
   group_is_input?: boolean
   keep?: string[]
-  label_sd?: string[]
   latest?: boolean
   learner?: 'auto' | 'network' | 'gp' | 'trees'
   lease?: string
