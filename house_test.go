@@ -51,7 +51,7 @@ func TestHouseStaysSmall(t *testing.T) {
 		{"exported names of these packages, with methods", names, 998},
 		{"lines of Go over 120 columns", wideLines(t, ".go", fieldTag), 0},
 		{"lines of prose over 120 columns", wideLines(t, ".md", notProse), 0},
-		{"words of docs", wordsOfDocs(t), 40_850},
+		{"words of docs", wordsOfDocs(t), 41_050},
 	} {
 		if count.got > count.most {
 			t.Errorf("there are %d %s, and at most %d are allowed", count.got, count.what, count.most)

@@ -21,7 +21,7 @@ import (
 // picked because they are unusual.
 type Standing struct {
 	Counts
-	Learner learner.Kind     `json:"learner,omitempty" doc:"what is fitted: auto, gp or trees; absent for a network alone"`
+	Learner learner.Kind     `json:"learner,omitempty" doc:"auto, gp, trees or in-context is fitted; absent for a network alone"`
 	Targets []TargetStanding `json:"targets"`
 	// Advice is that of the stop rule.
 	Rule   estimate.StopRule `json:"-"`

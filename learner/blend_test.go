@@ -63,7 +63,7 @@ func small() Options {
 
 func all() []Learner {
 	return []Learner{processLearner{}, processLearner{gp.Sparse}, processLearner{gp.Stationary}, extraTrees{},
-		boostedTrees{}, networkLearner{Options: small().Network}}
+		boostedTrees{}, contextLearner{}, networkLearner{Options: small().Network}}
 }
 
 func fit(t *testing.T, ctx context.Context, s network.Sample, learners ...Learner) *Model {
@@ -108,7 +108,8 @@ func TestThreadsChangeNothing(t *testing.T) {
 func TestSavedModels(t *testing.T) {
 	for name, m := range map[string]*Model{
 		"all": fit(t, t.Context(), made(40), all()...), "gp": fit(t, t.Context(), made(40), processLearner{}),
-		"sparse": fit(t, t.Context(), made(40), processLearner{gp.Sparse}),
+		"sparse":     fit(t, t.Context(), made(40), processLearner{gp.Sparse}),
+		"in-context": fit(t, t.Context(), made(40), contextLearner{}),
 		"several processes": fit(t, t.Context(), made(40), processLearner{}, processLearner{gp.Sparse},
 			processLearner{gp.Stationary}),
 		"several targets": fit(t, t.Context(), madeTwo(60), all()...),
@@ -377,7 +378,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	if _, err := Fit(t.Context(), made(30), Options{Kind: "best"}); err == nil ||
-		!strings.Contains(err.Error(), `auto, network, gp or trees, not "best"`) {
+		!strings.Contains(err.Error(), `auto, network, gp, trees or in-context, not "best"`) {
 		t.Error(err)
 	}
 	if _,

@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/gp"
+	"github.com/nextbatch/nextbatch/internal/incontext"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -20,13 +21,14 @@ const (
 	NetworkAlone Kind = "network" // the paper's network; the zero Kind means the same
 	GaussianOnly Kind = "gp"
 	TreesOnly    Kind = "trees" // extra trees and gradient boosting
+	InContext    Kind = "in-context"
 )
 
 // FewForNetworks is how many labels a network and boosting take in a blend: from fewer they learn little.
 const FewForNetworks = 20
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{Auto, NetworkAlone, GaussianOnly, TreesOnly} }
+func Kinds() []Kind { return []Kind{Auto, NetworkAlone, GaussianOnly, TreesOnly, InContext} }
 
 // KindsText lists the kinds for messages and help.
 func KindsText() string {
@@ -77,9 +79,15 @@ func (k Kind) Fewest() int {
 
 // CheckLabels reports more labels than a model of this kind takes. The blend of all candidates takes any number.
 func (k Kind) CheckLabels(n int) error {
-	if k == GaussianOnly && n > mostForProcess {
-		return fmt.Errorf("a Gaussian process takes at most %s labels, and there are %s: choose the learner %s or %s",
-			words.Whole(mostForProcess), words.Whole(n), Auto, TreesOnly)
+	for _, of := range []struct {
+		kind Kind
+		name string
+		most int
+	}{{GaussianOnly, "a Gaussian process", mostForProcess}, {InContext, "the in-context network", incontext.MostLabels}} {
+		if k == of.kind && n > of.most {
+			return fmt.Errorf("%s takes at most %s labels, and there are %s: choose the learner %s or %s",
+				of.name, words.Whole(of.most), words.Whole(n), Auto, TreesOnly)
+		}
 	}
 	return nil
 }
@@ -99,6 +107,8 @@ func (k Kind) candidates(labels int, n networkLearner, ranges dataset.Ranges) []
 	switch {
 	case k == GaussianOnly:
 		return processes
+	case k == InContext:
+		return []Learner{contextLearner{}}
 	case k == TreesOnly && labels < FewForNetworks:
 		return []Learner{extraTrees{}}
 	case k == TreesOnly:

@@ -30,8 +30,8 @@ import (
 //	checksum          CRC-32 (IEEE) of all bytes before it
 const magic = "nextbatch blend 1\n"
 
-// newerMagic begins the file of a blend with processes that earlier versions cannot read: of labels on another scale,
-// or with other prior beliefs.
+// newerMagic begins the file of a blend that earlier versions cannot read: with processes of labels on another scale,
+// or with other prior beliefs, or with the in-context network.
 const newerMagic = "nextbatch blend 2\n"
 
 type fileHead struct {
@@ -65,6 +65,7 @@ type fileTarget struct {
 	Scaled     *fileScaled         `json:"scaled,omitempty"`
 	Extra      int                 `json:"extra"` // pieces: those of the folds, then that of all labels
 	Boosting   int                 `json:"boosting"`
+	InContext  int                 `json:"inContext,omitempty"`
 }
 
 // fileScaled is processes of labels on another scale.
@@ -139,7 +140,7 @@ func (m *Model) marshalAlone() ([]byte, error) {
 	}
 	first := magic
 	for _, t := range head.Targets {
-		if t.Scaled != nil || t.Sparse+t.Stationary > 0 {
+		if t.Scaled != nil || t.Sparse+t.Stationary+t.InContext > 0 {
 			first = newerMagic
 		}
 	}
@@ -166,10 +167,13 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 		one := fileTarget{Name: t.name, Candidates: b.candidates, Factor: b.factor, RMSE: b.rmse, Weighed: b.weighed,
 			Intervals: b.intervals, Scores: b.scores, Counts: b.counts}
 		var boosting *forest
+		var inContext *contextual
 		gaussian := map[gp.Prior]*processes{gp.Alike: t.process}
 		for _, p := range b.parts {
 			switch own := p.predictor.(type) {
 			case *onScale, networks, given:
+			case *contextual:
+				inContext = own
 			case processes:
 				gaussian[own.prior] = &own
 			case *forest:
@@ -203,6 +207,10 @@ func (m *blended) describe() (head fileHead, pieces [][]byte, err error) {
 			for _, tree := range set.of.models {
 				add(tree.MarshalBinary())
 			}
+		}
+		if inContext != nil {
+			one.InContext = 1
+			add(inContext.MarshalBinary())
 		}
 		head.Targets = append(head.Targets, one)
 	}
@@ -339,6 +347,10 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 	if err != nil {
 		return err
 	}
+	inContext, err := restoreContextual(take(from.InContext), fold)
+	if err != nil {
+		return err
+	}
 	b := &blend{candidates: from.Candidates, factor: from.Factor, rmse: from.RMSE, weighed: from.Weighed,
 		intervals: from.Intervals, scores: from.Scores, counts: from.Counts}
 	for _, p := range from.Parts {
@@ -357,6 +369,8 @@ func (m *blended) restoreTarget(k int, from fileTarget, take func(n int) [][]byt
 			predictor = boosting
 		case p.Name == NetworkName && len(m.networks) > 0:
 			predictor = networks{m.networks, k}
+		case p.Name == string(InContext) && inContext != nil:
+			predictor = inContext
 		default:
 			return fmt.Errorf("the models of %q are missing", p.Name)
 		}
@@ -437,7 +451,7 @@ func (h *fileHead) check(pieces int) error {
 		}
 	}
 	for _, t := range h.Targets {
-		for _, n := range append(t.processes(), &t.Extra, &t.Boosting) {
+		for _, n := range append(t.processes(), &t.Extra, &t.Boosting, &t.InContext) {
 			if *n < 0 || *n > pieces {
 				return errors.New("the numbers of models are wrong")
 			}

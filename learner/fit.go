@@ -142,7 +142,7 @@ func (t *Task) crossFit(ctx context.Context, l Learner) ([]*CrossFitted, error) 
 // it. An error of a device, or of a learner of the caller's own, is for the caller.
 func mayFail(l Learner, err error) bool {
 	switch l.(type) {
-	case processLearner, scaledProcess, extraTrees, boostedTrees, networkLearner:
+	case processLearner, scaledProcess, extraTrees, boostedTrees, contextLearner, networkLearner:
 		return !errors.As(err, new(*network.DeviceError))
 	}
 	return false

@@ -4,12 +4,17 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/gp"
+	"github.com/nextbatch/nextbatch/internal/incontext"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // Memory forecasts the bytes that fitting a blend to labelled rows takes, and those that the model keeps.
 func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 	n, targets := float64(min(rows, gp.MostLabels)), float64(max(c.Architecture.Outputs, 1))
+	if k == InContext {
+		fit = incontext.Memory(rows, inputs, contextViews)
+		return fit, fit * int64(targets)
+	}
 	if k != TreesOnly && rows <= gp.MostLabels {
 		models := 1.0
 		if rows < fewForOneProcess {

@@ -86,7 +86,7 @@ func hostile() map[string]struct {
 		"a huge network in a blend": {request("fit", fit(map[string]any{"learner": "auto",
 			"hidden": []int{1_000_000, 1_000_000}}), rows, y), "memory", "narrower layers (hidden)"},
 		"an unknown learner": {request("fit", fit(map[string]any{"learner": "oracle"}), rows, y), "request",
-			"learner is auto, network, gp or trees"},
+			"learner is auto, network, gp, trees or in-context"},
 		"predictions that are not there": {request("fit", fit(map[string]any{"learner": "auto",
 			"learners": []given{{"a", []int{99}}}}), rows, y, y), "request", "refers to array 99"},
 		"predictions of bytes": {request("fit", fit(map[string]any{"learner": "auto",

@@ -160,7 +160,7 @@ class Fails(Remembers):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"learner": "oracle"}, "learner is auto, network, gp or trees"),
+        ({"learner": "oracle"}, "learner is auto, network, gp, trees or in-context"),
         ({"learner": "auto", "folds": 3}, "of a network alone"),
         ({"learner": "gp", "epochs": 3}, "epochs sets the training of a network, but learner gp trains none"),
         ({"learner": "trees", "ensemble": 2}, "ensemble sets the training of a network, but learner trees trains none"),

@@ -19,7 +19,7 @@ func examineLearners() (tests []healthCheck) {
 	for _, of := range []struct {
 		kind learner.Kind
 		most float64 // error of a sound learner, three times (trees: 1.6 times) what is usual
-	}{{learner.GaussianOnly, 0.3}, {learner.TreesOnly, 0.6}, {learner.Auto, 0.3}} {
+	}{{learner.GaussianOnly, 0.3}, {learner.TreesOnly, 0.6}, {learner.InContext, 0.5}, {learner.Auto, 0.3}} {
 		begin := time.Now()
 		c := within("learner "+string(of.kind)+" on new rows", learnerError(of.kind), of.most)
 		c.Seconds = number(time.Since(begin).Seconds())

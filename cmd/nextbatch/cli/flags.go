@@ -273,7 +273,8 @@ func (f *networkFlags) registerMembers() {
 func registerLearner(flags *pflag.FlagSet, to *learner.Kind) {
 	*to = cmp.Or(*to, learner.Auto)
 	flags.StringVar((*string)(to), "learner", string(*to),
-		"model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process) or trees")
+		"model of the labels: auto (a blend of what is best for them), network, gp (Gaussian process), trees or in-context "+
+			"(a network that has read generated tables)")
 }
 
 // checkLearner rejects an unknown learner, and flags that have no effect on its networks.

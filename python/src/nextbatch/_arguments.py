@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import RequestError
 
-Learner = Literal["auto", "network", "gp", "trees"]
+Learner = Literal["auto", "network", "gp", "trees", "in-context"]
 Missing = Literal["impute", "drop", "refuse"]
 Censored = Literal["limit", "drop"]
 

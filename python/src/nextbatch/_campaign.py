@@ -111,7 +111,7 @@ class Campaign:
             What to do about numbers such as ``"<0.5"`` in columns of text, as in `nextbatch.select`.
         request : str, optional
             The id of this request, as for `ask`.
-        learner : {"auto", "network", "gp", "trees"}
+        learner : {"auto", "network", "gp", "trees", "in-context"}
             The model that the campaign fits, as in `nextbatch.select`. It is a setting.
         **settings
             How the campaign asks, as for `change_settings`.

@@ -58,7 +58,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         How many threads to use; 0 means all cores.
     progress : bool or callable
         As in `nextbatch.select`.
-    learner : {"auto", "network", "gp", "trees"}
+    learner : {"auto", "network", "gp", "trees", "in-context"}
         The model: the blend of all candidates, the paper's network, a Gaussian process, or trees.
     learners : list of estimators, or of pairs of a name and an estimator, optional
         Your own candidates for the blend, as in `nextbatch.select`.

@@ -158,7 +158,7 @@ def select(
     random_column : str, optional
         The column that is true where a label was drawn at random. From these rows, the error on the
         pool is estimated: ``batch.details["metrics"]["pool_rmse"]``.
-    learner : {"auto", "network", "gp", "trees"}
+    learner : {"auto", "network", "gp", "trees", "in-context"}
         The model: ``"auto"`` cross-fits a Gaussian process, trees and networks on the labelled rows and
         blends those that predict held-out rows best; ``"gp"`` and ``"trees"`` take these alone, and
         ``"network"`` is the paper's network. `Batch.learner` says what was chosen.

@@ -35,7 +35,7 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         Seed of models and methods.
     hidden, activation, epochs
         The network, as in `nextbatch.select`.
-    learner : {"auto", "network", "gp", "trees"}
+    learner : {"auto", "network", "gp", "trees", "in-context"}
         The model, as in `nextbatch.select`.
     seed : int, optional
         Another name of `random_state`.

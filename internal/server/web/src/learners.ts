@@ -6,6 +6,7 @@ export const learners = [
   { learner: 'network', name: 'Network', words: 'A neural network alone, as in the paper.' },
   { learner: 'gp', name: 'Gaussian process', words: 'Suits smooth relations, and few labels.' },
   { learner: 'trees', name: 'Trees', words: 'Extra trees and gradient boosting: suit thresholds and categories.' },
+  { learner: 'in-context', name: 'In-context network', words: 'Has read millions of generated tables: needs no training, up to 1,024 labels.' },
 ] as const
 
 export type Learner = typeof learners[number]['learner']
@@ -20,7 +21,8 @@ export function shares(f: Fitted): Share[] {
   return f.candidates.filter(c => c.weight > 0).map(({ name, weight }) => ({ name, weight }))
 }
 
-const names: Record<string, string> = { 'gp': 'Gaussian process', 'extra-trees': 'extra trees', 'boosting': 'gradient boosting', 'network': 'networks' }
+const names: Record<string, string> = { 'gp': 'Gaussian process', 'extra-trees': 'extra trees', 'boosting': 'gradient boosting', 'network': 'networks',
+  'in-context': 'in-context network' }
 
 /** A weight in whole per cent; a small one is not none. */
 export function weightText(weight: number): string {

@@ -562,7 +562,7 @@ export interface Settings {
   group_is_input?: boolean
   keep?: string[]
   latest?: boolean
-  learner?: 'auto' | 'network' | 'gp' | 'trees'
+  learner?: 'auto' | 'network' | 'gp' | 'trees' | 'in-context'
   lease?: string
   lod?: string
   members?: number
@@ -594,7 +594,7 @@ export interface Standing {
   doubtful: Waiting[] // labels that wait for a second look, the oldest first
   failed: number
   labelled: number
-  learner?: string // what is fitted: auto, gp or trees; absent for a network alone
+  learner?: string // auto, gp, trees or in-context is fitted; absent for a network alone
   model?: ModelStanding // the model of the last ask, whose errors are estimated
   open: number
   repeats: number // measurements that are out of rows that have a label
