@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/encode"
 	"github.com/nextbatch/nextbatch/internal/space"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -67,6 +68,9 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		if err != nil {
 			return nil, err
 		}
+		if err := checkSpread(start.Targets, labels); err != nil {
+			return nil, err
+		}
 		if events = append(events, Event{Added: added}); len(labels) > 0 {
 			units := (&State{Created: *created}).unitsIn(start.Table)
 			events = append(events, Event{Told: &Told{Labels: labels, Units: units}})
@@ -100,6 +104,20 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	}
 	_, _, err := c.take(0, events)
 	return c, err
+}
+
+// checkSpread rejects labels that differ by too little to compute with.
+func checkSpread(targets []string, told []Label) error {
+	values := make([]float64, len(told))
+	for k, name := range targets {
+		for i, l := range told {
+			values[i] = float64(l.Values[k])
+		}
+		if err := encode.CheckLabels(name, values); err != nil {
+			return refuseRows("%v", err)
+		}
+	}
+	return nil
 }
 
 // ofSpace returns the space of a new campaign as a blob, and a sample of its candidates. Its costs are those that the

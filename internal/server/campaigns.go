@@ -130,7 +130,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Name    string   `query:"name" required:"true" minLength:"1" maxLength:"200" pattern:"^(?:[^./\\\\\\x00-\\x1f\\x7f-\\x9f]|\\.[^./\\\\\\x00-\\x1f\\x7f-\\x9f]|\\.\\.[^/\\\\\\x00-\\x1f\\x7f-\\x9f])[^/\\\\\\x00-\\x1f\\x7f-\\x9f]*(?:[/\\\\](?:[^./\\\\\\x00-\\x1f\\x7f-\\x9f]|\\.[^./\\\\\\x00-\\x1f\\x7f-\\x9f]|\\.\\.[^/\\\\\\x00-\\x1f\\x7f-\\x9f])[^/\\\\\\x00-\\x1f\\x7f-\\x9f]*)*$" patternDescription:"text without control characters, of which no part between slashes is empty, . or .." doc:"name of the campaign"`
 	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
 	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
-	Learner string   `query:"learner" enum:"auto,network,gp,trees" default:"auto" doc:"model that is fitted to the labels: auto blends a Gaussian process, trees and networks by their errors on held-out rows, the others are one of them"`
+	Learner string   `query:"learner" enum:"auto,network,gp,trees,in-context" default:"auto" doc:"model that is fitted to the labels: auto blends a Gaussian process, trees and networks by their errors on held-out rows, the others are one of them"`
 	Keep    []string `query:"keep,explode" maxItems:"1000" doc:"columns that are inputs even if they look like row numbers, or as if they were measured together with the label"`
 	Range   string   `query:"range" maxLength:"1000" doc:"what the labels can be, such as 0..100 or 0..; for several targets one for all, or one for each, separated by commas" example:"0..100"`
 	Lease   string   `query:"lease" maxLength:"100" doc:"how long the rows of an ask are out, such as 36h, 7d or 2w, or never" example:"7d"`

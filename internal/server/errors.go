@@ -17,6 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/benchmark"
 	"github.com/nextbatch/nextbatch/internal/device"
@@ -83,7 +84,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		return huma.NewError(http.StatusRequestEntityTooLarge,
 			fmt.Sprintf("the upload is larger than %d bytes, which is the most this service takes", large.Limit))
 	case errors.As(err, &rows), errors.As(err, new(*campaign.NameError)), errors.As(err, &stop), errors.As(err, &request),
-		errors.As(err, &data), errors.As(err, &file):
+		errors.As(err, &data), errors.As(err, &file), errors.As(err, new(*dataset.ColumnError)):
 		return huma.Error422UnprocessableEntity(options.Error(doorOf(ctx), err))
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen),
 		errors.Is(err, campaign.ErrTooFewLabels),

@@ -49,6 +49,10 @@ func TestLearners(t *testing.T) {
 		nil).Targets[0].Learners; len(found) != 2 || found[1].Weights().String() != "1.00 gp" {
 		t.Errorf("with another learner: %+v", found)
 	}
+	for _, kind := range learner.Kinds() {
+		path := "/v1/campaigns?name=a-" + string(kind) + "&target=y&id=name&learner=" + string(kind)
+		must[Campaign](t, v, "owner", "POST", path, sample(20))
+	}
 	for what, path := range map[string]string{"POST": "/v1/campaigns?name=x&target=y&learner=forest",
 		"PUT": "/v1/campaigns/blend/settings"} {
 		body := any(sample(20))
