@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLabelsThatHardlyDifferAreRefused: a table whose labels differ by too little to compute with makes no campaign, and
-// says what to do.
+// TestLabelsThatHardlyDifferAreRefused: a table whose labels differ by too little to compute with makes no campaign,
+// and the answer says what to do.
 func TestLabelsThatHardlyDifferAreRefused(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
