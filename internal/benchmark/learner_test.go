@@ -137,7 +137,7 @@ func TestLearnersGetTheSameRandomRows(t *testing.T) {
 		}
 		rmses[r.Test.RMSE] = true
 	})
-	if err != nil || len(results) != 12 || len(picked) != 2 || len(rmses) != 12 {
+	if all := 3 * len(learner.Kinds()); err != nil || len(results) != all || len(picked) != 2 || len(rmses) != all {
 		t.Errorf("%d rounds, %d different batches, %d different errors: %v", len(results), len(picked), len(rmses), err)
 	}
 }

@@ -89,7 +89,8 @@ func TestOptionsAreInTheTable(t *testing.T) {
 		{"asks", jsonNames(reflect.TypeFor[wire.AskRequest]()), options.Setting, "rows"},
 		{"uploads", found(`query:"([a-z_]+)`, sources(t, "../server/uploads.go", "../server/campaigns.go")),
 			options.Parameter, "after header limit name"},
-		{"Python", found(`\b(\w+):`, strings.Join(python, "")), options.Argument, "max_memory plot progress random_state"},
+		{"Python", found(`\b(\w+):`, strings.Join(python, "")), options.Argument,
+			"max_memory plot progress random_state space"},
 	} {
 		known := strings.Fields(door.alone)
 		for _, field := range options.Fields() {

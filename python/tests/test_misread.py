@@ -51,7 +51,7 @@ def test_misread(tmp_path: Path) -> None:
         if sign == "$":
             code, command = ("3", text[2:]) if text.startswith("3 ") else ("0", text)
             words = command.split()
-            doing = words[0] == "campaign" and words[1] in ("new", "add", "tell") and ".xlsx" not in command and "--decimal" not in command
+            doing = words[0] == "campaign" and words[1] in ("new", "add", "tell") and not re.search(r"\.xlsx|--decimal|--earlier", command)
             if doing:
                 said = done(tmp_path, words)
                 if said.startswith("refused") != (code == "3"):
