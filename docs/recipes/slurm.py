@@ -86,7 +86,12 @@ def gather(question: dict) -> tuple[pathlib.Path, int]:
     time.sleep(POLL)
     with locked():
         mine.unlink(missing_ok=True)
-        return find(question) or create([question, *waiting()])
+        return find(question) or create(distinct([question, *waiting()]))
+
+
+def distinct(questions: list[dict]) -> list[dict]:
+    """Each question once: the script of a campaign that was killed may wait beside its successor."""
+    return [question for i, question in enumerate(questions) if question not in questions[:i]]
 
 
 def waiting() -> Iterator[dict]:

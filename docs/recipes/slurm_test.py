@@ -89,6 +89,11 @@ class Slurm(unittest.TestCase):
         self.assertRegex(answers[2][1], r"^job \d+_\d: it does not converge\n$")
         self.assertEqual(len(self.jobs()), 1)
 
+    def test_two_scripts_of_one_row(self):  # of a campaign that was killed, and of its successor
+        scripts = [self.start({"id": "a"}, SLURM_ORACLE_POLL="2") for _ in range(2)]
+        self.assertEqual([script.communicate(timeout=120)[0].strip() for script in scripts], ["1.5", "1.5"])
+        self.assertEqual(self.simulated(), {"a": 1})
+
     def test_a_failed_row_gets_a_new_task(self):
         row = {"id": "a", "bad": True}
         self.assertRegex(self.label(row), "it does not converge")
