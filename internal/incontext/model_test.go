@@ -53,14 +53,21 @@ func (g golden) tables() (Table, matrix.Dense[float32]) {
 	return Table{all.Slice(0, n), levels, g.Labels}, all.Slice(n, all.Rows)
 }
 
+// TestPredictsAsPyTorchDoes: a thousandth of a per cent far from the mean is enough to move a deviation, so float32
+// gives it fewer digits than the mean.
 func TestPredictsAsPyTorchDoes(t *testing.T) {
-	for k, g := range readGolden(t) {
+	list := readGolden(t)
+	if testing.Short() { // plain loops are slow
+		list = slices.Concat(list[:2], list[4:])
+	}
+	for k, g := range list {
 		table, others := g.tables()
 		d := predict(t, table, others, g.Views, 0)
 		means, deviations := d.Moments()
 		_, spread := table.moments()
 		for i := range means {
-			if math.Abs(means[i]-g.Means[i]) > 1e-4*spread || math.Abs(deviations[i]-g.Deviations[i]) > 1e-4*spread {
+			apart := math.Abs(deviations[i] - g.Deviations[i])
+			if math.Abs(means[i]-g.Means[i]) > 1e-4*spread || apart > 5e-4*spread {
 				t.Errorf("table %d, row %d: %v ± %v, want %v ± %v", k, i, means[i], deviations[i], g.Means[i], g.Deviations[i])
 			}
 		}
@@ -69,6 +76,12 @@ func TestPredictsAsPyTorchDoes(t *testing.T) {
 				t.Errorf("table %d, bin %d: %v, want %v", k, b, d.Probabilities.At(0, b), p)
 			}
 		}
+	}
+}
+
+func skipIfShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plain loops are slow")
 	}
 }
 
@@ -91,6 +104,7 @@ func predict(t *testing.T, table Table, rows matrix.Dense[float32], views, threa
 }
 
 func TestThreadsAndNeighboursChangeNothing(t *testing.T) {
+	skipIfShort(t)
 	g := readGolden(t)[3]
 	table, others := g.tables()
 	all := predict(t, table, others, 2, 1)
@@ -106,6 +120,7 @@ func TestThreadsAndNeighboursChangeNothing(t *testing.T) {
 }
 
 func TestTheOrderOfRowsChangesNothing(t *testing.T) {
+	skipIfShort(t)
 	g := readGolden(t)[2]
 	table, others := g.tables()
 	before, _ := predict(t, table, others, 1, 0).Moments()
@@ -124,6 +139,7 @@ func TestTheOrderOfRowsChangesNothing(t *testing.T) {
 }
 
 func TestUnitsChangeLittle(t *testing.T) {
+	skipIfShort(t)
 	g := readGolden(t)[2]
 	table, others := g.tables()
 	before, _ := predict(t, table, others, 1, 0).Moments()
