@@ -59,6 +59,10 @@ func (contextLearner) CrossFit(ctx context.Context, t *Task) ([]*CrossFitted, er
 		}
 		whole, err := newContextual(fold, table)
 		c.Predictor = whole
+		if one.precision() != nil {
+			//warning:in-context-noise
+			c.Notes = append(c.Notes, "it counts noisy labels like exact ones")
+		}
 		return c, err
 	})
 }

@@ -36,6 +36,21 @@ func TestTheInContextNetworkLearns(t *testing.T) {
 	}
 }
 
+// TestTheInContextNetworkSaysThatItIgnoresNoise: where labels are known to be differently noisy, a note says that it
+// counts all alike.
+func TestTheInContextNetworkSaysThatItIgnoresNoise(t *testing.T) {
+	s := made(30)
+	if notes := fit(t, t.Context(), s, contextLearner{}).Notes(); len(notes) > 0 {
+		t.Errorf("without noise: %q", notes)
+	}
+	s.Noise = make([]float64, len(s.Y))
+	s.Noise[3] = 1
+	if notes := fit(t, t.Context(), s, contextLearner{}).Notes(); len(notes) != 1 ||
+		!strings.Contains(notes[0], "noisy labels like exact ones") {
+		t.Errorf("with noise: %q", notes)
+	}
+}
+
 // TestWhatTheInContextNetworkLeaves: it says how many labels and columns it takes.
 func TestWhatTheInContextNetworkLeaves(t *testing.T) {
 	if err := InContext.CheckLabels(1025); err == nil || !strings.Contains(err.Error(), "at most 1,024 labels") {

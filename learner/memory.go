@@ -12,7 +12,7 @@ import (
 func Memory(k Kind, c network.Config, inputs, rows int) (fit, keep int64) {
 	n, targets := float64(min(rows, gp.MostLabels)), float64(max(c.Architecture.Outputs, 1))
 	if k == InContext {
-		fit = incontext.Memory(rows, inputs, contextViews)
+		fit = incontext.Memory(rows, min(inputs, incontext.MostColumns), contextViews)
 		return fit, fit * int64(targets)
 	}
 	if k != TreesOnly && rows <= gp.MostLabels {

@@ -2,6 +2,7 @@ package incontext
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -81,11 +82,17 @@ func New(t Table, views int) (*Model, error) {
 // Table returns what the model has learnt from, and how many views it averages. It shares memory with the model.
 func (m *Model) Table() (Table, int) { return m.table, m.views }
 
-// Memory returns the bytes that a model of this size keeps once it has predicted, and needs while it predicts.
-func Memory(labels, columns, views int) int64 {
-	tokens := int64(columns+1)/2 + 1
-	const perToken = 16*2*128*4 + 8*128*4
-	return tokens * (int64(views)*int64(labels+8) + int64(rowsTogether)) * perToken
+// Memory returns the bytes that a model of this size keeps once it has predicted, and needs while it predicts: keys and
+// values of each block for the tokens of labelled rows, and while tokens pass a block about ten times their width.
+func Memory(labels, columns, views int) (bytes int64) {
+	var a about
+	if json.Unmarshal(manifest, &a) != nil { // which Predict reports
+		return 0
+	}
+	const number, passing = 4, 10
+	tokens, rows := int64(columns+1)/2+1, int64(labels+a.Shape.Thinking)
+	kept := int64(views) * rows * int64(2*a.Shape.Blocks)
+	return tokens * (kept + passing*max(rows, rowsTogether)) * int64(a.Shape.Width) * number
 }
 
 // rowsTogether is how many rows are predicted at once.
